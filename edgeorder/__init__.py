@@ -1,0 +1,68 @@
+"""edgeorder: decide where each retrieved chunk sits in the prompt, keep the block in budget, record what was done."""
+
+from typing import TYPE_CHECKING, Any
+
+from edgeorder.auto import Auto
+from edgeorder.chunk import Chunk, ChunkView
+from edgeorder.errors import BudgetError, CounterError, EdgeOrderError, EdgeOrderWarning, RerankError
+from edgeorder.listening import capture
+from edgeorder.orders import ORDERS, Order
+from edgeorder.packing import Budget, TokenCounter
+from edgeorder.placement import Placement
+from edgeorder.placing import aplace, place
+from edgeorder.rendering import Block, Layout
+from edgeorder.reranking import Rerank
+from edgeorder.selecting import Dropped
+
+if TYPE_CHECKING:
+    from edgeorder.records import JsonlRecorder, OrderRecord, log_record
+    from edgeorder.tokens import approximate_counter, tiktoken_counter
+
+_LAZY = {
+    "JsonlRecorder": "edgeorder.records",
+    "OrderRecord": "edgeorder.records",
+    "log_record": "edgeorder.records",
+    "approximate_counter": "edgeorder.tokens",
+    "tiktoken_counter": "edgeorder.tokens",
+}
+"""What most calls never need is imported when it is first asked for."""
+
+__all__ = [
+    "ORDERS",
+    "Auto",
+    "Block",
+    "Budget",
+    "BudgetError",
+    "Chunk",
+    "ChunkView",
+    "CounterError",
+    "Dropped",
+    "EdgeOrderError",
+    "EdgeOrderWarning",
+    "JsonlRecorder",
+    "Layout",
+    "Order",
+    "OrderRecord",
+    "Placement",
+    "Rerank",
+    "RerankError",
+    "TokenCounter",
+    "aplace",
+    "approximate_counter",
+    "capture",
+    "log_record",
+    "place",
+    "tiktoken_counter",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _LAZY:
+        raise AttributeError(f"module 'edgeorder' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

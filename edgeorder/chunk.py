@@ -1,0 +1,151 @@
+"""A chunk, and the lazy view through which every stage reads chunks.
+
+The stages never see a framework's objects. They ask a `ChunkView` for one field of the chunk at an input
+index (0-based), and only for the fields that they need: no text is copied, and a call without a budget
+reads no text beyond what `auto` needs to see that the block is long.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A retrieved passage.
+
+    Args:
+        text: The body. It is what is scored, compared, hashed and, where asked for, shortened.
+        score: The retriever's score, if any. Any real number; `None`, NaN and infinities mean "unscored".
+        source: The document that the chunk was cut from. Chunks without one stand alone.
+        offset: Where in the source it starts: a 0-based character offset when `end` is given, otherwise an
+            ordinal or any sortable key (`7`, `"7"`, `"p. 12"`, `(3, 2)`). `None` and `-1` mean "unknown".
+        end: The character offset just past the chunk's last character.
+        id: An identifier, for the record and for `dedupe="id"`.
+        head: What the item template puts before the body. Counted, never altered.
+        tail: What the item template puts after the body.
+
+    Raises:
+        TypeError: If `text`, `head` or `tail` is not a string.
+
+    >>> Chunk("Refunds take five days.", score=0.82, source="refunds.md", offset=3).score
+    0.82
+    """
+
+    text: str
+    score: float | None = None
+    source: object = None
+    offset: object = None
+    end: float | None = None
+    id: object = None
+    head: str = ""
+    tail: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "head", "tail"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise TypeError(f"Chunk.{name} must be a str, not {type(value).__name__}: {value!r}")
+
+
+class ChunkView(ABC):
+    """Chunks by input index, a field at a time. Subclass it to place another framework's objects."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+
+    @abstractmethod
+    def item(self, index: int) -> object:
+        """Return the caller's own object, as handed to a `rank_by` callable."""
+
+    @abstractmethod
+    def text(self, index: int) -> str:
+        """Return the body."""
+
+    @abstractmethod
+    def affixes(self, index: int) -> tuple[str, str]:
+        """Return what the item template puts before and after the body."""
+
+    @abstractmethod
+    def id(self, index: int) -> object:
+        """Return the identifier, or None."""
+
+    @abstractmethod
+    def score(self, index: int) -> object:
+        """Return the raw score, or None."""
+
+    @abstractmethod
+    def source(self, index: int) -> object:
+        """Return the source, or None."""
+
+    @abstractmethod
+    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+        """Return (offset, end) of each of the given chunks, which share a source."""
+
+    def scores(self) -> Sequence[object]:
+        """Return the raw score of every chunk; all None when they cannot be compared with each other."""
+        return [self.score(index) for index in range(len(self))]
+
+    def why_unscored(self) -> str:
+        """Return what a user should know when no chunk has a score that can be compared; may be empty."""
+        return ""
+
+    def sources(self, indices: Sequence[int]) -> list[object]:
+        """Return the source of each of the given chunks."""
+        return [self.source(index) for index in indices]
+
+    def rendered(self, index: int, body: str | None = None) -> str:
+        """Return the text that the model sees for a chunk, with `body` in place of its own if given."""
+        head, tail = self.affixes(index)
+        return head + (self.text(index) if body is None else body) + tail
+
+
+class ChunkList(ChunkView):
+    """The view of a plain sequence of `Chunk`s."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        check_items(chunks, Chunk, "chunks")
+        self._chunks = chunks
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def item(self, index: int) -> Chunk:
+        return self._chunks[index]
+
+    def text(self, index: int) -> str:
+        return self._chunks[index].text
+
+    def affixes(self, index: int) -> tuple[str, str]:
+        chunk = self._chunks[index]
+        return chunk.head, chunk.tail
+
+    def id(self, index: int) -> object:
+        return self._chunks[index].id
+
+    def score(self, index: int) -> object:
+        return self._chunks[index].score
+
+    def source(self, index: int) -> object:
+        return self._chunks[index].source
+
+    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+        return [(self._chunks[index].offset, self._chunks[index].end) for index in indices]
+
+
+def check_items(items: Sequence[object], kind: type, name: str) -> None:
+    """Raise TypeError, naming index and type, unless `items` is a sequence of `kind`."""
+    if not isinstance(items, list | tuple) and (isinstance(items, str) or not isinstance(items, Sequence)):
+        raise TypeError(f"{name} must be a list of {kind.__name__}, not {type(items).__name__}: {items!r:.80}")
+    # One pass in C over the types; the slow search for the culprit runs only when there is one.
+    types = set(map(type, items))
+    if types <= {kind} or all(issubclass(found, kind) for found in types):
+        return
+    for index, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise TypeError(f"{name}[{index}] is a {type(item).__name__}, not a {kind.__name__}: {item!r:.80}")

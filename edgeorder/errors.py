@@ -1,0 +1,42 @@
+"""What can go wrong, as types.
+
+EdgeOrderError
+├── BudgetError      a budget that cannot be met (also a ValueError)
+├── CounterError     a token counter that cannot be loaded or gave no count (also a RuntimeError)
+└── RerankError      a scorer that failed or gave unusable scores (also a RuntimeError)
+
+Wrong arguments raise plain `ValueError` and `TypeError`. `EdgeOrderWarning` is the category of every
+warning, so that `warnings.simplefilter("error", EdgeOrderWarning)` turns them all into errors.
+"""
+
+from collections.abc import Iterable
+
+
+class EdgeOrderError(Exception):
+    """Base of the errors that edgeorder defines itself."""
+
+
+class BudgetError(EdgeOrderError, ValueError):
+    """The token budget leaves no room, or `overflow="error"` met a chunk that does not fit."""
+
+
+class CounterError(EdgeOrderError, RuntimeError):
+    """A token counter could not be loaded, failed, or returned something that is no count."""
+
+
+class RerankError(EdgeOrderError, RuntimeError):
+    """A scorer failed, or returned something other than one score for each text."""
+
+
+class EdgeOrderWarning(UserWarning):
+    """Something the caller should know, although a result could be given."""
+
+
+def bad_choice(field: str, value: object, choices: Iterable[str]) -> ValueError:
+    """Return the error for a value outside a fixed set, naming the value and the choices."""
+    return ValueError(f"{field}={value!r} is not one of: {', '.join(choices)}")
+
+
+def missing_extra(package: str, extra: str) -> ImportError:
+    """Return the error for an optional dependency, naming the line that installs it."""
+    return ImportError(f"{package} is not installed; run: pip install 'edgeorder[{extra}]'")

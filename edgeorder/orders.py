@@ -1,0 +1,94 @@
+"""Orders: for n block units, which rank sits at each position.
+
+An order is a function of n alone. It returns a permutation of `range(n)`: the 0-based rank (0 = best) at each
+position (0 = head). A measured profile is the same kind of thing, so it fits wherever an order does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import index
+from types import MappingProxyType
+from typing import TypeAlias
+
+from edgeorder.errors import bad_choice
+
+Order: TypeAlias = Callable[[int], Sequence[int]]
+
+
+def relevance(n: int) -> Sequence[int]:
+    """Best first, weakest last.
+
+    >>> list(relevance(4))
+    [0, 1, 2, 3]
+    """
+    return range(n)
+
+
+def reverse(n: int) -> Sequence[int]:
+    """Best last, next to a question that follows the block.
+
+    >>> list(reverse(4))
+    [3, 2, 1, 0]
+    """
+    return range(n - 1, -1, -1)
+
+
+def bookend(n: int) -> Sequence[int]:
+    """Best first, second best last, and so on inwards; the weakest in the middle (Liu et al., TACL 2024).
+
+    >>> bookend(4), bookend(5)
+    ((0, 2, 3, 1), (0, 2, 4, 3, 1))
+    """
+    return (*range(0, n, 2), *range(n - 1 - n % 2, 0, -2))
+
+
+def bookend_tail(n: int) -> Sequence[int]:
+    """The mirror of `bookend`: best last, second best first.
+
+    >>> bookend_tail(4)
+    (1, 3, 2, 0)
+    """
+    return bookend(n)[::-1]
+
+
+def long_context_reorder(n: int) -> Sequence[int]:
+    """What LangChain's `LongContextReorder` does: best first for odd n, best LAST for even n.
+
+    >>> long_context_reorder(4), long_context_reorder(5)
+    ((1, 3, 2, 0), (0, 2, 4, 3, 1))
+    """
+    return bookend(n) if n % 2 else bookend_tail(n)
+
+
+ORDERS: Mapping[str, Order] = MappingProxyType(
+    {order.__name__: order for order in (relevance, bookend, bookend_tail, reverse, long_context_reorder)}
+)
+"""The orders that have a name."""
+
+
+def named_order(name: str) -> Order:
+    """Return the order of that name.
+
+    Raises:
+        ValueError: If there is none, naming the choices.
+    """
+    try:
+        return ORDERS[name]
+    except KeyError:
+        raise bad_choice("order", name, ("auto", *ORDERS)) from None
+
+
+def order_name(order: Order) -> str:
+    """Return the name under which an order is recorded."""
+    return str(getattr(order, "name", None) or getattr(order, "__name__", None) or type(order).__name__)
+
+
+def checked_permutation(order: Order, n: int) -> list[int]:
+    """Return `order(n)` as a list of ints.
+
+    Raises:
+        ValueError: If it is not a permutation of `range(n)`; a chunk would be lost or repeated.
+    """
+    ranks = [index(rank) for rank in order(n)]
+    if sorted(ranks) != list(range(n)):
+        raise ValueError(f"order {order_name(order)!r} gave {ranks} for n={n}, which is no permutation of 0..{n - 1}")
+    return ranks

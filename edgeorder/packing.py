@@ -1,0 +1,192 @@
+"""Packing: which ranks fit the token budget.
+
+The walk goes down the ranks, never along the positions, so a cut takes the weakest chunks wherever they would have
+been placed. Parts are counted one by one as the walk reaches them; the joined block, which can need more tokens than
+its parts, is counted at the end, and the weakest chunks leave until it fits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from edgeorder.chunk import ChunkView
+from edgeorder.errors import BudgetError, bad_choice
+from edgeorder.rendering import Layout
+from edgeorder.selecting import Dropped
+
+TokenCounter: TypeAlias = Callable[[str], int]
+Overflow: TypeAlias = Literal["skip", "stop", "truncate", "error"]
+_OVERFLOWS = ("skip", "stop", "truncate", "error")
+_PATIENCE = 8  # misfits in a row after which "skip" gives up
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A token budget for the rendered block.
+
+    Args:
+        tokens: The window, in tokens.
+        counter: What counts: None for tiktoken's o200k_base (in LlamaIndex, the tokenizer of its `Settings`), the name
+            of a tiktoken encoding or of an OpenAI model, or any callable from text to a number of tokens.
+        overflow: What happens at a chunk that does not fit. `"skip"` goes on to smaller ones and gives up after 8
+            misfits in a row; `"stop"` keeps a prefix of the ranking; `"truncate"` cuts the first misfit to the room
+            left, at the end of a sentence or else a word; `"error"` raises `BudgetError`.
+        reserve: What shares the window with the block (question, instruction, history, answer): a number of tokens,
+            a text to count, or a list of both.
+
+    Raises:
+        ValueError: For a value out of range, naming it.
+        TypeError: For a value of the wrong type; a bool is no number here.
+
+    >>> Budget(6000, reserve=["What is the refund limit?", 500]).overflow
+    'skip'
+    """
+
+    tokens: int
+    counter: TokenCounter | str | None = None
+    overflow: Overflow = "skip"
+    reserve: int | str | Sequence[int | str] = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int):
+            raise TypeError(f"budget must be a whole number of tokens, not {self.tokens!r}")
+        if self.tokens < 1:
+            raise ValueError(f"budget={self.tokens} leaves no room; use at least 1 token, or None for no budget")
+        if self.counter is not None and not isinstance(self.counter, str) and not callable(self.counter):
+            raise TypeError(f"Budget.counter must be a name or a callable from text to tokens, not {self.counter!r}")
+        if self.overflow not in _OVERFLOWS:
+            raise bad_choice("Budget.overflow", self.overflow, _OVERFLOWS)
+        for part in self._reserved_parts():
+            if isinstance(part, bool) or not isinstance(part, int | str):
+                raise TypeError(f"Budget.reserve must be tokens (int) or texts (str), not {part!r}")
+            if isinstance(part, int) and part < 0:
+                raise ValueError(f"Budget.reserve={part} must not be negative")
+
+    def _reserved_parts(self) -> Sequence[int | str]:
+        return [self.reserve] if isinstance(self.reserve, int | str) else list(self.reserve)
+
+    def room(self, count: TokenCounter) -> int:
+        """Return the tokens left for the block.
+
+        Raises:
+            BudgetError: If the reserve leaves none.
+        """
+        reserved = sum(part if isinstance(part, int) else count(part) for part in self._reserved_parts())
+        if reserved >= self.tokens:
+            raise BudgetError(f"the reserve of {reserved} tokens leaves nothing of the budget of {self.tokens}")
+        return self.tokens - reserved
+
+
+def as_budget(budget: Budget | int | None) -> Budget | None:
+    """Return the budget that was asked for; a bare number is `Budget(number)`."""
+    return budget if budget is None or isinstance(budget, Budget) else Budget(budget)
+
+
+class Packing(NamedTuple):
+    """What fits. Its collections change while the joined block is being settled.
+
+    Args:
+        kept: Ranks (0-based) that fit, best first.
+        room: Tokens that the block may need.
+        count: The checked counter.
+        counter: Its name.
+        dropped: The chunks that do not fit.
+        counts: Tokens of a rendered chunk by input index, for those counted.
+        texts: Shortened bodies by input index.
+    """
+
+    kept: list[int]
+    room: int
+    count: TokenCounter
+    counter: str
+    dropped: list[Dropped]
+    counts: dict[int, int]
+    texts: dict[int, str]
+
+
+def pack(view: ChunkView, ranking: Sequence[int], kept: Sequence[int], budget: Budget, layout: Layout) -> Packing:
+    """Walk down the ranks and keep what fits, by the sum of the parts.
+
+    Raises:
+        BudgetError: If the reserve leaves no room, or with `overflow="error"` if a chunk does not fit.
+        CounterError: If a text cannot be counted.
+    """
+    from edgeorder.tokens import named_counter
+
+    count, name = named_counter(budget.counter)
+    packing = Packing([], budget.room(count), count, name, [], {}, {})
+    if not kept:
+        return packing
+    between = count(layout.separator) if len(kept) > 1 else 0
+    used = misfits = 0
+    for walked, rank in enumerate(kept):
+        index = ranking[rank]
+        tokens = packing.counts[index] = count(view.rendered(index))
+        left = packing.room - used - (between if packing.kept else 0)
+        if tokens <= left:
+            packing.kept.append(rank)
+            used, misfits = packing.room - left + tokens, 0
+            continue
+        if budget.overflow == "error":
+            raise _does_not_fit(index, rank, tokens, left, budget)
+        misfits += 1
+        if budget.overflow == "truncate" and _shorten(packing, view, index, left):
+            packing.kept.append(rank)
+        else:
+            packing.dropped.append(Dropped(index, rank + 1, "budget", tokens))
+        if budget.overflow != "skip" or misfits == _PATIENCE:
+            uncounted = kept[walked + 1 :]
+            packing.dropped.extend(Dropped(ranking[rank], rank + 1, "budget") for rank in uncounted)
+            break
+    return packing
+
+
+def settle(packing: Packing, view: ChunkView, ranking: Sequence[int], budget: Budget, joined: Callable[[], str]) -> int:
+    """Drop the weakest chunks until the joined block fits, and return its tokens.
+
+    Args:
+        packing: What fits so far; changed in place.
+        view: The chunks.
+        ranking: Input indices, best first.
+        budget: The budget.
+        joined: Gives the block of what `packing` holds at the moment it is called.
+
+    Raises:
+        BudgetError: With `overflow="error"`, if the joined block does not fit although its parts do.
+    """
+    recuts = 3
+    while packing.kept:
+        tokens = packing.count(joined())
+        excess = tokens - packing.room
+        if excess <= 0:
+            return tokens
+        rank = packing.kept[-1]
+        index = ranking[rank]
+        if budget.overflow == "error":
+            raise _does_not_fit(index, rank, packing.counts[index], packing.counts[index] - excess, budget)
+        if index in packing.texts and recuts:
+            recuts -= 1
+            if _shorten(packing, view, index, packing.count(view.rendered(index, packing.texts[index])) - excess):
+                continue
+        packing.kept.pop()
+        packing.texts.pop(index, None)
+        packing.dropped.append(Dropped(index, rank + 1, "budget", packing.counts[index]))
+    return 0
+
+
+def _shorten(packing: Packing, view: ChunkView, index: int, room: int) -> bool:
+    """Cut a body so that its rendered chunk needs at most `room` tokens; say whether anything was left of it."""
+    from edgeorder.shortening import longest_prefix
+
+    body = view.text(index)
+    prefix = longest_prefix(body, lambda start: packing.count(view.rendered(index, start)) <= room)
+    if prefix:
+        packing.texts[index] = prefix
+    return bool(prefix)
+
+
+def _does_not_fit(index: int, rank: int, tokens: int, left: int, budget: Budget) -> BudgetError:
+    return BudgetError(
+        f"the chunk at input index {index} (rank {rank + 1}) needs {tokens} tokens, and {max(left, 0)} of the budget "
+        f"of {budget.tokens} are left. Raise the budget, lower top_n, or use another overflow than 'error'."
+    )

@@ -1,0 +1,66 @@
+"""The settings of one call, checked: the one place where shorthands are spelt out."""
+
+from typing import NamedTuple, TypeAlias
+
+from edgeorder.auto import Auto
+from edgeorder.orders import Order, named_order
+from edgeorder.packing import Budget, as_budget
+from edgeorder.ranking import RankBy, check_rank_by
+from edgeorder.reading import Reading, check_reading
+from edgeorder.rendering import Layout, Style, as_layout
+from edgeorder.reranking import Rerank, Scorer, as_rerank
+from edgeorder.selecting import Dedupe, check_dedupe, check_min_score, check_top_n
+
+OrderSetting: TypeAlias = str | Order | Auto
+_AUTO = Auto()
+
+
+class Plan(NamedTuple):
+    """The settings of one call, checked, shorthands spelt out."""
+
+    rank_by: RankBy
+    rerank: Rerank | None
+    dedupe: Dedupe
+    top_n: int | None
+    min_score: float | None
+    budget: Budget | None
+    reading: Reading
+    order: Order | Auto
+    layout: Layout
+
+
+def make_plan(
+    rank_by: RankBy = "input",
+    rerank: Rerank | Scorer | None = None,
+    dedupe: Dedupe = "off",
+    top_n: int | None = None,
+    min_score: float | None = None,
+    budget: Budget | int | None = None,
+    reading: Reading = "runs",
+    order: OrderSetting = "auto",
+    layout: Layout | Style | None = None,
+) -> Plan:
+    """Check the settings and spell out their shorthands.
+
+    Raises:
+        ValueError: For an unknown or impossible value, naming it and the choices.
+        TypeError: For a value of the wrong type.
+    """
+    if rank_by != "input":
+        check_rank_by(rank_by)
+    if dedupe != "off":
+        check_dedupe(dedupe)
+    if top_n is not None:
+        check_top_n(top_n)
+    if min_score is not None:
+        check_min_score(min_score)
+    check_reading(reading)
+    if isinstance(order, str):
+        order = _AUTO if order == "auto" else named_order(order)
+    elif not callable(order) and not isinstance(order, Auto):
+        raise TypeError(f"order must be a name, a callable from n to a permutation, or Auto, not {order!r}")
+    if min_score is not None and rank_by == "distance" and rerank is None:
+        raise ValueError("min_score needs scores where higher is better, and rank_by='distance' says lower is")
+    return Plan(
+        rank_by, as_rerank(rerank), dedupe, top_n, min_score, as_budget(budget), reading, order, as_layout(layout)
+    )

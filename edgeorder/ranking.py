@@ -1,0 +1,102 @@
+"""Ranking: the order of merit in which chunks compete for the budget and the good positions."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+from edgeorder.chunk import ChunkView
+from edgeorder.errors import EdgeOrderWarning, bad_choice
+from edgeorder.keys import SortKey, sort_key
+
+RankBy: TypeAlias = Literal["input", "score", "distance"] | Callable[[Any], object]
+
+TIE = 1e-6
+"""Scores this close are equal: their chunks keep the order that they came in."""
+
+
+def check_rank_by(rank_by: object) -> None:
+    """Raise ValueError unless `rank_by` is a known name or a callable."""
+    if rank_by not in ("input", "score", "distance") and not callable(rank_by):
+        raise bad_choice("rank_by", rank_by, ("input", "score", "distance", "a callable"))
+
+
+def as_score(value: object) -> float | None:
+    """Return a raw score as a Python float, or None (unscored) for None, NaN, infinities and non-numbers."""
+    if type(value) is not float:
+        if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+            return None
+        value = float(value)
+    return value if isfinite(value) else None
+
+
+def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
+    """Return the input indices, best first.
+
+    `"input"` trusts the list; `"score"` sorts descending, `"distance"` ascending; a callable gets the caller's own
+    item and returns any key, larger is better. Unscored chunks and missing keys come last. Ties keep the input order.
+    """
+    if rank_by == "input":
+        return range(len(view))
+    if callable(rank_by):
+        return _by_key([sort_key(rank_by(view.item(index))) for index in range(len(view))])
+    scores = [as_score(score) for score in view.scores()]
+    if scores and scores.count(None) == len(scores):
+        why = view.why_unscored() or "Name the key that holds the score, or drop rank_by."
+        warnings.warn(
+            f"rank_by={rank_by!r} found no score to rank by; the input order counts. {why}",
+            EdgeOrderWarning,
+            stacklevel=2,
+        )
+    if rank_by == "distance":
+        scores = [None if score is None else -score for score in scores]
+    _warn_if_backwards(scores, rank_by)
+    return by_score(scores)
+
+
+def by_score(scores: Sequence[float | None]) -> list[int]:
+    """Return indices by descending score, unscored last; scores within `TIE` of a group's best keep their order.
+
+    >>> by_score([0.2, None, 0.9, 0.9000001])
+    [2, 3, 0, 1]
+    """
+    scored = [(score, index) for index, score in enumerate(scores) if score is not None]
+    scored.sort(key=lambda pair: -pair[0])
+    ranking: list[int] = []
+    start = 0
+    for stop in range(1, len(scored) + 1):
+        if stop == len(scored) or scored[start][0] - scored[stop][0] > TIE:
+            ranking += sorted(index for _, index in scored[start:stop])
+            start = stop
+    return ranking + [index for index, score in enumerate(scores) if score is None]
+
+
+def indices_at(ranking: Sequence[int], ranks: Sequence[int]) -> Sequence[int]:
+    """Return the input index of each rank; free when the ranking is the input order."""
+    return ranks if type(ranking) is range else [ranking[rank] for rank in ranks]
+
+
+def descends(scores: Sequence[float]) -> bool:
+    """Say whether scores never rise along the ranking, ties aside."""
+    return all(after - before <= TIE for before, after in pairwise(scores))
+
+
+def _by_key(keys: Sequence[SortKey | None]) -> list[int]:
+    keyed = [(key, index) for index, key in enumerate(keys) if key is not None]
+    keyed.sort(key=lambda pair: pair[0], reverse=True)  # a reversed sort is stable too
+    return [index for _, index in keyed] + [index for index, key in enumerate(keys) if key is None]
+
+
+def _warn_if_backwards(goodness: Sequence[float | None], rank_by: str) -> None:
+    """Warn when a list of three or more comes sorted exactly the wrong way round."""
+    known = [value for value in goodness if value is not None]
+    if len(known) < 3 or known[-1] - known[0] <= TIE or not descends(known[::-1]):
+        return
+    other = "distance" if rank_by == "score" else "score"
+    warnings.warn(
+        f"rank_by={rank_by!r} turns the whole list round: it came sorted the other way. "
+        f"If these are {other}s, use rank_by={other!r}.",
+        EdgeOrderWarning,
+        stacklevel=2,
+    )

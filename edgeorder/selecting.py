@@ -1,0 +1,108 @@
+"""Selection by rank: duplicates, `min_score` and `top_n`, each cut recorded with its reason."""
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from edgeorder.chunk import ChunkView
+from edgeorder.errors import EdgeOrderWarning, bad_choice
+from edgeorder.keys import group_key
+
+Dedupe: TypeAlias = Literal["off", "id", "text"]
+DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate"]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A chunk that was left out.
+
+    Args:
+        index: Its input index, 0-based.
+        rank: Its rank, 1 = best.
+        reason: The stage that dropped it.
+        tokens: Its rendered length in tokens; None when it was not counted.
+        duplicate_of: For duplicates, the input index of the chunk that was kept in its place.
+    """
+
+    index: int
+    rank: int
+    reason: DropReason
+    tokens: int | None = None
+    duplicate_of: int | None = None
+
+
+def check_dedupe(dedupe: object) -> None:
+    """Raise ValueError unless `dedupe` is a known name."""
+    if dedupe not in ("off", "id", "text"):
+        raise bad_choice("dedupe", dedupe, ("off", "id", "text"))
+
+
+def check_top_n(top_n: object) -> None:
+    """Raise unless `top_n` is None or a whole number of at least 1."""
+    if top_n is None:
+        return
+    if isinstance(top_n, bool) or not isinstance(top_n, int):
+        raise TypeError(f"top_n must be a whole number of chunks, not {top_n!r}")
+    if top_n < 1:
+        raise ValueError(f"top_n={top_n} keeps nothing; use at least 1, or None for no limit")
+
+
+def check_min_score(min_score: object) -> None:
+    """Raise TypeError unless `min_score` is None or a number."""
+    if min_score is not None and (isinstance(min_score, bool) or not isinstance(min_score, int | float)):
+        raise TypeError(f"min_score must be a number, not {min_score!r}")
+
+
+def without_duplicates(
+    view: ChunkView, ranking: Sequence[int], kept: Sequence[int], dedupe: Dedupe
+) -> tuple[list[int], list[Dropped]]:
+    """Drop the lower rank of every two chunks with the same id, or the same body but for white space.
+
+    Args:
+        view: The chunks.
+        ranking: Input indices, best first.
+        kept: Ranks (0-based) still in the running.
+        dedupe: What makes two chunks duplicates; chunks without an id are never duplicates by id.
+
+    Returns:
+        The ranks that stay, and the chunks that do not.
+    """
+    first_with: dict[Hashable, int] = {}
+    stay, dropped = [], []
+    for rank in kept:
+        index = ranking[rank]
+        mark = group_key(view.id(index)) if dedupe == "id" else " ".join(view.text(index).split())
+        first = first_with.setdefault(mark, index) if mark is not None else index
+        if first == index:
+            stay.append(rank)
+        else:
+            dropped.append(Dropped(index, rank + 1, "duplicate", duplicate_of=first))
+    return stay, dropped
+
+
+def with_min_score(
+    scores: Sequence[float | None], ranking: Sequence[int], kept: Sequence[int], min_score: float
+) -> tuple[list[int], list[Dropped]]:
+    """Drop the chunks that score below `min_score`. Unscored chunks cannot be judged: they stay, with a warning."""
+    stay, dropped, unscored = [], [], 0
+    for rank in kept:
+        score = scores[ranking[rank]]
+        unscored += score is None
+        if score is None or score >= min_score:
+            stay.append(rank)
+        else:
+            dropped.append(Dropped(ranking[rank], rank + 1, "min_score"))
+    if unscored:
+        warnings.warn(
+            f"min_score={min_score} could not judge {unscored} of {len(kept)} chunks: they have no score. They were "
+            "kept; name the key that holds the score, or rerank.",
+            EdgeOrderWarning,
+            stacklevel=2,
+        )
+    return stay, dropped
+
+
+def with_top_n(ranking: Sequence[int], kept: Sequence[int], top_n: int) -> tuple[Sequence[int], list[Dropped]]:
+    """Keep the best `top_n`."""
+    return kept[:top_n], [Dropped(ranking[rank], rank + 1, "top_n") for rank in kept[top_n:]]

@@ -1,0 +1,189 @@
+"""The one definition of the adapters' fields: the keywords of `place()` as a pydantic model.
+
+A field keeps what was written (`6000` stays `6000`). Value objects dump to plain dicts and load from them; a callable
+cannot be dumped, and says so.
+"""
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FieldSerializationInfo,
+    PlainSerializer,
+    PlainValidator,
+    model_validator,
+)
+
+from edgeorder.auto import Auto
+from edgeorder.chunk import ChunkView
+from edgeorder.listening import Recorder, check_recorders
+from edgeorder.metadata import Key, check_key
+from edgeorder.packing import Budget
+from edgeorder.placement import Placement
+from edgeorder.placing import aplace, place
+from edgeorder.plan import OrderSetting, make_plan
+from edgeorder.ranking import RankBy
+from edgeorder.reading import Reading
+from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the name up here
+from edgeorder.rendering import Layout, Style
+from edgeorder.reranking import Rerank, Scorer
+from edgeorder.selecting import Dedupe
+
+
+def to_plain(value: object, where: str) -> Any:
+    """Return a setting as JSON-ready values.
+
+    Raises:
+        TypeError: If it holds a callable, naming the field.
+    """
+    if isinstance(value, Auto | Budget | Layout | Rerank):
+        return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
+    if isinstance(value, list | tuple):
+        return [to_plain(part, where) for part in value]
+    if callable(value):
+        raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")
+    return value
+
+
+def _setting(load: Callable[[Any], object] = lambda value: value) -> tuple[PlainValidator, PlainSerializer]:
+    """Return how a field is checked (by `place` itself, later), loaded and dumped."""
+
+    def dump(value: object, info: FieldSerializationInfo) -> Any:
+        return to_plain(value, info.field_name)
+
+    return PlainValidator(load), PlainSerializer(dump)
+
+
+def _from_dict(kind: type) -> Callable[[Any], object]:
+    """Return a loader that makes a value object of a dict and leaves everything else as it is."""
+
+    def load(value: Any) -> object:
+        if not isinstance(value, dict):
+            return value
+        known = [field.name for field in fields(kind)]
+        unknown = sorted(set(value) - set(known))
+        if unknown:
+            raise ValueError(f"{kind.__name__} has no {', '.join(map(repr, unknown))}; it has: {', '.join(known)}")
+        return kind(**value)
+
+    return load
+
+
+def _tuple_of_list(value: Any) -> object:
+    """Return a list that came from JSON as the tuple that was written, so that both compare equal."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
+
+
+class PlacementSettings(BaseModel):
+    """The settings that both adapters share, and the two calls that use them."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    rank_by: Annotated[RankBy, *_setting()] = Field(
+        default="input", description='"input", "score", "distance", or a callable from an item to a sortable key.'
+    )
+    rerank: Annotated[Rerank | Scorer | None, *_setting()] = Field(
+        default=None, description="A scorer, (query, texts) -> scores, or a Rerank."
+    )
+    dedupe: Annotated[Dedupe, *_setting()] = Field(default="off", description='"off", "id" or "text".')
+    top_n: Annotated[int | None, *_setting()] = Field(default=None, description="Keep at most this many chunks.")
+    min_score: Annotated[float | None, *_setting()] = Field(
+        default=None, description="Keep chunks that score at least this much."
+    )
+    budget: Annotated[Budget | int | None, *_setting(_from_dict(Budget))] = Field(
+        default=None, description="Tokens for the rendered block, or a Budget."
+    )
+    reading: Annotated[Reading, *_setting()] = Field(
+        default="runs", description='Document order for neighbours ("runs"), whole sources ("source"), or "off".'
+    )
+    order: Annotated[OrderSetting, *_setting(_from_dict(Auto))] = Field(
+        default="auto", description='"auto", the name of an order, a callable from n to a permutation, or an Auto.'
+    )
+    layout: Annotated[Layout | Style | None, *_setting(_from_dict(Layout))] = Field(
+        default=None, description="A Layout; its separator is counted."
+    )
+    recorders: Annotated[Sequence[Recorder], *_setting(_tuple_of_list)] = Field(
+        default=(), description="Callables that get each OrderRecord."
+    )
+    score_key: KeyField = Field(default=None, description="Where the score lives.")
+    source_key: KeyField = Field(default=None, description="Where the source lives.")
+    offset_key: KeyField = Field(default=None, description="Where the offset in the source, or an ordinal, lives.")
+    end_key: KeyField = Field(
+        default=None, description="Where the end of the chunk lives; it makes offset and end a span of characters."
+    )
+    annotate: bool = Field(
+        default=False, strict=True, description='Write rank, position and scores into copies, under "edgeorder".'
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "PlacementSettings":
+        make_plan(
+            self.rank_by,
+            self.rerank,
+            self.dedupe,
+            self.top_n,
+            self.min_score,
+            self.budget,
+            self.reading,
+            self.order,
+            self.layout,
+        )
+        check_recorders(self.recorders)
+        for name in ("score_key", "source_key", "offset_key", "end_key"):
+            check_key(name, getattr(self, name))
+        return self
+
+    def __getstate__(self) -> dict[Any, Any]:
+        for name in PlacementSettings.model_fields:
+            try:
+                pickle.dumps(getattr(self, name))
+            except Exception as error:
+                msg = f"{type(self).__name__}.{name} cannot be pickled: {error}. Use a function defined in a module."
+                raise TypeError(msg) from error
+        return super().__getstate__()
+
+    def place_view(
+        self, view: ChunkView, query: str | None, *, top_n: int | None = None, budget: Budget | int | None = None
+    ) -> Placement:
+        """Place the chunks of a view by these settings, `top_n` and `budget` of this call put in their place."""
+        return place(
+            view,
+            query=query,
+            rank_by=self.rank_by,
+            rerank=self.rerank,
+            dedupe=self.dedupe,
+            top_n=self.top_n if top_n is None else top_n,
+            min_score=self.min_score,
+            budget=self.budget if budget is None else budget,
+            reading=self.reading,
+            order=self.order,
+            layout=self.layout,
+            recorders=self.recorders,
+        )
+
+    async def aplace_view(
+        self, view: ChunkView, query: str | None, *, top_n: int | None = None, budget: Budget | int | None = None
+    ) -> Placement:
+        """The same, never blocking the event loop."""
+        return await aplace(
+            view,
+            query=query,
+            rank_by=self.rank_by,
+            rerank=self.rerank,
+            dedupe=self.dedupe,
+            top_n=self.top_n if top_n is None else top_n,
+            min_score=self.min_score,
+            budget=self.budget if budget is None else budget,
+            reading=self.reading,
+            order=self.order,
+            layout=self.layout,
+            recorders=self.recorders,
+        )

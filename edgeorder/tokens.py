@@ -1,0 +1,164 @@
+"""Token counting: tiktoken by name, any callable, or a bound that needs no tokenizer.
+
+Nothing here runs unless a budget is set. A counter that cannot be loaded is an error, never a reason to count
+with another one.
+"""
+
+import importlib.util
+import os
+import re
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgeorder.errors import CounterError
+from edgeorder.packing import TokenCounter
+
+if TYPE_CHECKING:
+    import tiktoken
+
+DEFAULT_ENCODING = "o200k_base"
+_WAYS_OUT = (
+    "Pass a callable (a model's own tokenizer: lambda text: len(tokenizer.encode(text))), or approximate_counter(), "
+    "which needs no tokenizer."
+)
+# tiktoken names a cached file after the SHA-1 of the address that it comes from.
+_CACHED_AS = {
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
+_SLICE = 20_000
+_loading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class TiktokenCounter:
+    """Counts with one tiktoken encoding, loaded at the first count. Special-token text counts as ordinary text."""
+
+    name: str
+
+    def __call__(self, text: str) -> int:
+        encode = _encoding(self.name).encode
+        try:
+            return len(encode(text, disallowed_special=()))
+        except ValueError:
+            # tiktoken's regex gives up on runs of hundreds of thousands of blanks; it manages them in slices.
+            slices = range(0, len(text), _SLICE)
+            return sum(len(encode(text[start : start + _SLICE], disallowed_special=())) for start in slices)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateCounter:
+    """An upper bound on the tokens of any text, see `approximate_counter`."""
+
+    name: str = "approximate"
+
+    def __call__(self, text: str) -> int:
+        n_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        # A run of n of these letters is at most (2n + 2) // 3 tokens, so at least (n - 1) // 3 fewer than its bytes.
+        return n_bytes - sum((len(run) - 1) // 3 for run in _PAIRING_LETTERS.findall(text))
+
+
+# Every pair of these letters is a token of cl100k_base and of o200k_base. Byte-pair encoding goes on merging while
+# two neighbours form a token, so no two single letters of this set stay side by side.
+_PAIRING_LETTERS = re.compile("[abcdefghilmnoprstuw]{4,}")
+
+
+def tiktoken_counter(name: str = DEFAULT_ENCODING) -> TokenCounter:
+    """Return a counter for a tiktoken encoding or an OpenAI model name.
+
+    tiktoken is exact for OpenAI models only; for others pass the model's own tokenizer as a callable.
+
+    Args:
+        name: `"o200k_base"`, `"cl100k_base"`, ... or a model such as `"gpt-4o"` or `"openai/gpt-4o"`.
+
+    Raises:
+        CounterError: If no such encoding or model is known. (One that cannot be loaded raises at the first count.)
+    """
+    import tiktoken
+
+    if name in tiktoken.list_encoding_names():
+        return TiktokenCounter(name)
+    try:
+        return TiktokenCounter(tiktoken.encoding_name_for_model(name.removeprefix("openai/")))
+    except KeyError:
+        known = ", ".join(tiktoken.list_encoding_names())
+        raise CounterError(f"tiktoken knows no encoding or model {name!r}. Encodings: {known}. {_WAYS_OUT}") from None
+
+
+def approximate_counter() -> TokenCounter:
+    """Return a counter that needs no tokenizer and never counts too few tokens.
+
+    A byte-level tokenizer makes at most one token of each UTF-8 byte, in every script. Long runs of common lowercase
+    letters are counted closer, by a property of cl100k_base's and o200k_base's vocabulary. In English prose it comes
+    to about three times the real count: the price of a bound.
+    """
+    return ApproximateCounter()
+
+
+def named_counter(counter: TokenCounter | str | None) -> tuple[TokenCounter, str]:
+    """Return a counter that checks what it counts, and the name under which it is recorded.
+
+    Raises:
+        CounterError: At once for an unknown name; later, from the counter, when it fails or returns no count.
+    """
+    if counter is None or isinstance(counter, str):
+        counter = tiktoken_counter(counter or DEFAULT_ENCODING)
+    inner, name = counter, counter_name(counter)
+
+    def count(text: str) -> int:
+        try:
+            tokens = inner(text)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, CounterError):
+            raise
+        except BaseException as error:  # a panic inside a Rust tokenizer is no Exception
+            raise CounterError(
+                f"token counter {name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
+            ) from error
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            raise CounterError(f"token counter {name} must return a number of tokens, not {tokens!r:.80}")
+        return tokens
+
+    return count, name
+
+
+def counter_name(counter: TokenCounter | str | None) -> str:
+    """Return the name of a counter: its own `name`, or where it was defined."""
+    if isinstance(counter, str):
+        return counter
+    name = getattr(counter, "name", None) or getattr(counter, "__qualname__", None)
+    return str(name or (DEFAULT_ENCODING if counter is None else type(counter).__qualname__))
+
+
+@lru_cache
+def _encoding(name: str) -> "tiktoken.Encoding":
+    import tiktoken
+
+    folder = _shipped_with_llama_index(name)
+    with _loading:
+        try:
+            if folder is not None and not {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"} & set(os.environ):
+                os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+                try:
+                    return tiktoken.get_encoding(name)
+                finally:
+                    del os.environ["TIKTOKEN_CACHE_DIR"]
+            return tiktoken.get_encoding(name)
+        except Exception as error:
+            file = _CACHED_AS.get(name)
+            raise CounterError(
+                f"the tiktoken file of {name} could not be loaded ({type(error).__name__}: {error}). Put "
+                f"{f'the file {file}' if file else 'its file'} into a folder and name the folder in "
+                f"TIKTOKEN_CACHE_DIR. {_WAYS_OUT}"
+            ) from error
+
+
+def _shipped_with_llama_index(name: str) -> Path | None:
+    """Return the folder in which an installed llama-index-core ships that encoding; nothing of it is imported."""
+    spec = importlib.util.find_spec("llama_index") and importlib.util.find_spec("llama_index.core")
+    if spec is None or spec.origin is None or name not in _CACHED_AS:
+        return None
+    folder = Path(spec.origin).parent / "_static" / "tiktoken_cache"
+    return folder if (folder / _CACHED_AS[name]).is_file() else None

@@ -1,0 +1,156 @@
+"""Documents as chunks: a view that reads a document's fields when a stage asks for them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from langchain_core.documents import Document
+from langchain_core.prompts import BasePromptTemplate, format_document
+
+from edgeorder.chunk import ChunkView, check_items
+from edgeorder.metadata import Key, key_names, look_up, plain_name, read, read_group
+
+_SLOT = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
+
+
+class Documents(ChunkView):
+    """The chunks of a list of documents.
+
+    Args:
+        documents: The documents; they are not copied.
+        score_key: Where the score lives.
+        source_key: Where the source lives.
+        offset_key: Where the offset lives. `start_index` (a text splitter's `add_start_index`) is a character offset.
+        end_key: Where the end lives, for other character offsets.
+        document_prompt: What each document is rendered with; without it, the page content alone.
+
+    Raises:
+        TypeError: For an item that is no `Document`, naming its index and type.
+    """
+
+    __slots__ = ("_documents", "_end_key", "_offset_key", "_prompt", "_score_key", "_source_key")
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        score_key: Key | None,
+        source_key: Key | None,
+        offset_key: Key | None,
+        end_key: Key | None = None,
+        document_prompt: BasePromptTemplate[str] | None = None,
+    ) -> None:
+        check_items(documents, Document, "documents")
+        self._documents = documents
+        self._score_key = score_key
+        self._source_key = source_key
+        self._offset_key = offset_key
+        self._end_key = end_key
+        self._prompt = document_prompt
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def item(self, index: int) -> Document:
+        return self._documents[index]
+
+    def text(self, index: int) -> str:
+        return self._documents[index].page_content
+
+    def affixes(self, index: int) -> tuple[str, str]:
+        if self._prompt is None:
+            return "", ""
+        document = self._documents[index]
+        head, slot, tail = format_document(
+            Document(page_content=_SLOT, metadata=document.metadata), self._prompt
+        ).partition(_SLOT)
+        if not slot or head + document.page_content + tail != format_document(document, self._prompt):
+            raise ValueError(
+                "document_prompt must show {page_content} exactly once and as it is; it renders "
+                f"documents[{index}] as {head + slot + tail!r:.200}"
+            )
+        return head, tail
+
+    def id(self, index: int) -> str | None:
+        return self._documents[index].id
+
+    def score(self, index: int) -> object:
+        return self._read(index, self._score_key)
+
+    def scores(self) -> Sequence[object]:
+        if self._score_key is None or callable(self._score_key):
+            return super().scores()
+        columns = self._score_columns()
+        scored = _scored(columns)
+        # The first key under which every document has a score that has one at all.
+        for column in columns.values():
+            if _known(column) == scored:
+                return column
+        return [None] * len(self)
+
+    def why_unscored(self) -> str:
+        columns = self._score_columns()
+        if not columns:
+            return ""
+        unscored = [index for index, known in enumerate(_scored(columns)) if not known]
+        return (
+            f"The scores live under different keys ({', '.join(columns)}), so they cannot be compared"
+            f"{f'; documents {unscored} have none' if unscored else ''}. Set score_key to one key, or to a callable."
+        )
+
+    def _score_columns(self) -> dict[str, list[object]]:
+        """Return the scores under each key that any document has."""
+        if self._score_key is None or callable(self._score_key):
+            return {}
+        columns = {
+            name: [look_up(document.metadata, name) for document in self._documents]
+            for name in key_names(self._score_key)
+        }
+        return {name: column for name, column in columns.items() if any(_known(column))}
+
+    def source(self, index: int) -> object:
+        return self.sources((index,))[0]
+
+    def sources(self, indices: Sequence[int]) -> list[object]:
+        name = plain_name(self._source_key)
+        paged = self._uses("start_index")
+        sources: list[object] = []
+        for index in indices:
+            metadata = self._documents[index].metadata
+            source = metadata.get(name) if name else self._read(index, self._source_key)
+            if paged and source is not None and "start_index" in metadata and "page" in metadata:
+                source = (source, metadata["page"])  # start_index starts anew on every page
+            sources.append(source)
+        return sources
+
+    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+        documents = [self._documents[index] for index in indices]
+        name, offsets = read_group([(document, document.metadata) for document in documents], self._offset_key)
+        if name == "start_index" and self._end_key is None:
+            ends = [_end_by_length(document, offset) for document, offset in zip(documents, offsets, strict=True)]
+        else:
+            ends = [read(document, document.metadata, self._end_key) for document in documents]
+        return list(zip(offsets, ends, strict=True))
+
+    def _read(self, index: int, key: Key | None) -> object:
+        document = self._documents[index]
+        return read(document, document.metadata, key)
+
+    def _uses(self, name: str) -> bool:
+        key = self._offset_key
+        return key is not None and not callable(key) and name in key_names(key)
+
+
+def _end_by_length(document: Document, offset: object) -> object:
+    return offset + len(document.page_content) if isinstance(offset, int) and offset >= 0 else None
+
+
+def _scored(columns: Mapping[str, Sequence[object]]) -> list[bool]:
+    """Say of each document whether it has a score under any key."""
+    return [any(_known(values)) for values in zip(*columns.values(), strict=True)]
+
+
+def _known(values: Iterable[object]) -> list[bool]:
+    return [value is not None for value in values]
+
+
+def with_body(document: Document, body: str) -> Document:
+    """Return a copy with another page content and a metadata dict of its own; id, type and subclass stay."""
+    return document.model_copy(update={"page_content": body, "metadata": dict(document.metadata)})

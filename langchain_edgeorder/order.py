@@ -1,0 +1,169 @@
+"""`EdgeOrder`: one object that is a document transformer, a document compressor and a Runnable."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
+from langchain_core.load import dumpd, load
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.runnables import RunnableConfig, RunnableSerializable
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from typing_extensions import override
+
+from edgeorder.placement import Placement
+from edgeorder.settings import KeyField, PlacementSettings, to_plain
+from langchain_edgeorder.documents import Documents, with_body
+from langchain_edgeorder.events import adispatch, dispatch
+
+
+def _loaded_prompt(value: Any) -> Any:
+    """Return the prompt that was dumped to a dict; prompts come from langchain-core, so nothing else is loaded."""
+    return load(value, allowed_objects="core") if isinstance(value, dict) else value
+
+
+PromptField: TypeAlias = Annotated[
+    BasePromptTemplate[str] | None, BeforeValidator(_loaded_prompt), PlainSerializer(dumpd)
+]
+
+
+class EdgeOrder(
+    PlacementSettings,
+    BaseDocumentTransformer,
+    BaseDocumentCompressor,
+    RunnableSerializable[Sequence[Document], list[Document]],
+):
+    """Decide where each retrieved document sits in the prompt, and keep the block within a token budget.
+
+    It goes wherever `LongContextReorder` went, and further: `retriever | EdgeOrder()`,
+    `ContextualCompressionRetriever(base_compressor=EdgeOrder(), ...)`, `DocumentCompressorPipeline`, or a direct call
+    of `transform_documents`. All keywords of `edgeorder.place` are fields.
+
+    The documents come in best first unless `rank_by` says otherwise. They are returned as they are, the same objects,
+    unless a body was shortened or `annotate` is on: then in copies.
+
+    Args:
+        document_prompt: The template that the chain renders each document with, so that the budget counts it too.
+            It must show `{page_content}` exactly once.
+        score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
+        source_key: The same for the source.
+        offset_key: The same for the place in the source. `start_index` is a character offset, others are ordinals.
+        end_key: The same for the end of the chunk, which makes another offset key a character offset too.
+        annotate: Write rank, position and scores into copies, under the metadata key "edgeorder".
+
+    >>> from langchain_core.documents import Document
+    >>> documents = [Document(text) for text in "ABCD"]
+    >>> [d.page_content for d in EdgeOrder(order="bookend").transform_documents(documents)]
+    ['A', 'C', 'D', 'B']
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    score_key: KeyField = Field(default=("relevance_score", "score"), description="Where the score lives.")
+    source_key: KeyField = Field(default="source", description="Where the source lives.")
+    offset_key: KeyField = Field(
+        default=("start_index", "chunk_index", "seq_num", "page"),
+        description="Where the offset lives; start_index is a character offset, the others are ordinals.",
+    )
+    document_prompt: PromptField = Field(
+        default=None, description="The template that the chain renders each document with; it is counted."
+    )
+
+    def place(self, documents: Sequence[Document], query: str | None = None) -> Placement:
+        """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
+
+        Args:
+            documents: The documents, best first.
+            query: The question; only a scorer needs it.
+
+        Raises:
+            TypeError: For an item that is no `Document`, naming its index and type.
+            BudgetError: If the reserve leaves no room, or with `overflow="error"` if a document does not fit.
+        """
+        return self._place(documents, query)
+
+    async def aplace(self, documents: Sequence[Document], query: str | None = None) -> Placement:
+        """The same, never blocking the event loop."""
+        return await self._aplace(documents, query)
+
+    @override
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        return self._documents(documents, self._place(documents, **kwargs))
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        return self._documents(documents, await self._aplace(documents, **kwargs))
+
+    @override
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> list[Document]:
+        return self._documents(documents, self._place(documents, query, callbacks))
+
+    @override
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> list[Document]:
+        return self._documents(documents, await self._aplace(documents, query, callbacks))
+
+    @override
+    def invoke(self, input: Sequence[Document], config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        return self._call_with_config(self.transform_documents, input, config, **kwargs)
+
+    @override
+    async def ainvoke(
+        self, input: Sequence[Document], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        return await self._acall_with_config(self.atransform_documents, input, config, **kwargs)
+
+    @classmethod
+    @override
+    def is_lc_serializable(cls) -> bool:
+        return True
+
+    @property
+    @override
+    def lc_attributes(self) -> dict[str, Any]:
+        # LangChain would write value objects as "not implemented": hand it plain dicts.
+        changed = PlacementSettings.model_fields.keys() & self.model_fields_set
+        return {name: to_plain(getattr(self, name), name) for name in sorted(changed)}
+
+    def _place(
+        self,
+        documents: Sequence[Document],
+        query: str | None = None,
+        callbacks: Callbacks = None,
+        top_n: int | None = None,
+    ) -> Placement:
+        placement = self.place_view(self._view(documents), query, top_n=top_n)
+        dispatch(placement, callbacks)
+        return placement
+
+    async def _aplace(
+        self,
+        documents: Sequence[Document],
+        query: str | None = None,
+        callbacks: Callbacks = None,
+        top_n: int | None = None,
+    ) -> Placement:
+        placement = await self.aplace_view(self._view(documents), query, top_n=top_n)
+        await adispatch(placement, callbacks)
+        return placement
+
+    def _view(self, documents: Sequence[Document]) -> Documents:
+        return Documents(
+            documents, self.score_key, self.source_key, self.offset_key, self.end_key, self.document_prompt
+        )
+
+    def _documents(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
+        """Return the documents of a placement: the very objects, or copies where something was changed."""
+        placed = placement.apply(documents)
+        if placement.texts or self.annotate:
+            for position, index in enumerate(placement.indices):
+                if self.annotate or index in placement.texts:
+                    body = placement.texts.get(index, documents[index].page_content)
+                    placed[position] = with_body(documents[index], body)
+        if self.annotate:
+            for document, record in zip(placed, placement.record.placed, strict=True):
+                document.metadata["edgeorder"] = record.annotation()
+        return placed

@@ -1,0 +1,149 @@
+"""Nodes as chunks: a view that reads a node's fields when a stage asks for them."""
+
+from collections.abc import Sequence
+
+from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo
+
+from edgeorder.chunk import ChunkView, check_items
+from edgeorder.metadata import Key, read, read_group
+
+INDEX_KEYS = ("chunk_index", "index", "page_label")
+FILE_KEYS = ("file_path", "file_name")
+
+
+class Nodes(ChunkView):
+    """The chunks of a list of nodes with scores.
+
+    The body is the node's text, the head what its metadata template puts before it for the LLM; outer white space goes,
+    as in the synthesizers.
+
+    Args:
+        nodes: The nodes; they are not copied.
+        score_key: Where the score lives in the metadata; None for the node's own score.
+        source_key: Where the source lives; None for `ref_doc_id`, then the file path, then the file name.
+        offset_key: Where an ordinal lives; None for the node's character span, then an index key, then its links to
+            the previous and the next node.
+        end_key: Where the end lives; it makes `offset_key` a character offset.
+
+    Raises:
+        TypeError: For an item that is no `NodeWithScore`, naming its index and type.
+    """
+
+    __slots__ = ("_end_key", "_nodes", "_offset_key", "_score_key", "_source_key")
+
+    def __init__(
+        self,
+        nodes: Sequence[NodeWithScore],
+        score_key: Key | None = None,
+        source_key: Key | None = None,
+        offset_key: Key | None = None,
+        end_key: Key | None = None,
+    ) -> None:
+        check_items(nodes, NodeWithScore, "nodes")
+        self._nodes = nodes
+        self._score_key = score_key
+        self._source_key = source_key
+        self._offset_key = offset_key
+        self._end_key = end_key
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def item(self, index: int) -> NodeWithScore:
+        return self._nodes[index]
+
+    def text(self, index: int) -> str:
+        return self._nodes[index].node.get_content(MetadataMode.NONE).strip()
+
+    def affixes(self, index: int) -> tuple[str, str]:
+        content = self._nodes[index].node.get_content(MetadataMode.LLM).strip()
+        body = self.text(index)
+        # The usual template puts the body last; a body that also stands in the metadata must not be found there.
+        start = len(content) - len(body) if content.endswith(body) else content.find(body)
+        if start < 0:
+            raise ValueError(
+                f"nodes[{index}] does not show its own text to the LLM: get_content(MetadataMode.LLM) gives "
+                f"{content!r:.200}. Put {{content}} into its text_template."
+            )
+        return content[:start], content[start + len(body) :]
+
+    def rendered(self, index: int, body: str | None = None) -> str:
+        if body is None:
+            return self._nodes[index].node.get_content(MetadataMode.LLM).strip()
+        return super().rendered(index, body)
+
+    def id(self, index: int) -> str:
+        return self._nodes[index].node.node_id
+
+    def score(self, index: int) -> object:
+        node = self._nodes[index]
+        return node.score if self._score_key is None else read(node, node.metadata, self._score_key)
+
+    def source(self, index: int) -> object:
+        return self.sources((index,))[0]
+
+    def sources(self, indices: Sequence[int]) -> list[object]:
+        if self._source_key is not None:
+            return [read(self._nodes[index], self._nodes[index].node.metadata, self._source_key) for index in indices]
+        sources: list[object] = []
+        for index in indices:
+            node = self._nodes[index].node
+            parent = node.relationships.get(NodeRelationship.SOURCE)
+            if isinstance(parent, RelatedNodeInfo):
+                sources.append(parent.node_id)
+            else:
+                sources.append(read(node, node.metadata, FILE_KEYS) if node.metadata else None)
+        return sources
+
+    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+        nodes = [self._nodes[index].node for index in indices]
+        items = [(self._nodes[index], self._nodes[index].node.metadata) for index in indices]
+        if self._offset_key is not None:
+            _, offsets = read_group(items, self._offset_key)
+            return [(offset, read(*item, self._end_key)) for offset, item in zip(offsets, items, strict=True)]
+        starts = [getattr(node, "start_char_idx", None) for node in nodes]
+        if any(start is not None for start in starts):
+            return [(start, getattr(node, "end_char_idx", None)) for start, node in zip(starts, nodes, strict=True)]
+        name, ordinals = read_group(items, INDEX_KEYS)
+        return [(ordinal, None) for ordinal in (ordinals if name else _chain_ordinals(nodes))]
+
+
+def _chain_ordinals(nodes: Sequence[BaseNode]) -> list[int | None]:
+    """Number nodes along their links: consecutive numbers for linked nodes, a gap between chains."""
+    places = {node.node_id: place for place, node in enumerate(nodes)}
+    following: dict[int, int] = {}
+    for place, node in enumerate(nodes):
+        after = _linked(node, NodeRelationship.NEXT, places)
+        before = _linked(node, NodeRelationship.PREVIOUS, places)
+        if after is not None:
+            following[place] = after
+        if before is not None:
+            following.setdefault(before, place)
+    ordinals: list[int | None] = [None] * len(nodes)
+    ordinal = 0
+    inner = set(following.values())
+    for head in range(len(nodes)):
+        at: int | None = head if head in following and head not in inner else None
+        while at is not None and ordinals[at] is None:
+            ordinals[at] = ordinal
+            ordinal += 1
+            at = following.get(at)
+        ordinal += 1
+    return ordinals
+
+
+def _linked(node: BaseNode, link: NodeRelationship, places: dict[str, int]) -> int | None:
+    related = node.relationships.get(link)
+    return places.get(related.node_id) if isinstance(related, RelatedNodeInfo) else None
+
+
+def with_body(node: NodeWithScore, body: str | None) -> NodeWithScore:
+    """Return a copy with a text and a metadata dict of its own; id, links, templates and subclass stay."""
+    inner = node.node.model_copy(update={"metadata": dict(node.node.metadata)})
+    if body is not None:
+        # A copied node shares its media resources with the original until they are replaced.
+        if (resource := getattr(inner, "text_resource", None)) is not None:
+            inner.text_resource = resource.model_copy(update={"text": body})  # type: ignore[attr-defined]
+        else:
+            inner.set_content(body)
+    return node.model_copy(update={"node": inner})

@@ -1,0 +1,135 @@
+"""`EdgeOrderPostprocessor`: the node postprocessor."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from llama_index.core import Settings
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from pydantic import ConfigDict
+from typing_extensions import override
+
+from edgeorder.packing import Budget, as_budget
+from edgeorder.placement import Placement
+from edgeorder.reranking import as_rerank
+from edgeorder.settings import PlacementSettings
+from llamaindex_edgeorder.events import dispatcher, send
+from llamaindex_edgeorder.nodes import Nodes, with_body
+
+
+class SettingsCounter:
+    """Counts with the tokenizer of LlamaIndex's `Settings`, as it stands at the moment of counting."""
+
+    name = "llama_index Settings.tokenizer"
+
+    def __call__(self, text: str) -> int:
+        return len(Settings.tokenizer(text))
+
+
+class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
+    """Decide where each retrieved node sits in the prompt, and keep the block within a token budget.
+
+    It goes wherever LlamaIndex's `LongContextReorder` went, last among the `node_postprocessors`. All keywords of
+    `edgeorder.place` are fields. It needs no query, unless `rerank` is set.
+
+    What is counted is what the LLM gets: `get_content(MetadataMode.LLM)`, joined as the synthesizers join it, by the
+    tokenizer of LlamaIndex's `Settings` unless the `Budget` names another.
+
+    The nodes come in best first unless `rank_by` says otherwise. They are returned as they are, the same objects,
+    unless a text was shortened or `annotate` is on: then in copies.
+
+    Args:
+        score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
+            Default: the node's own score.
+        source_key: The same for the source. Default: `ref_doc_id`, then the file path, then the file name.
+        offset_key: The same for an ordinal. Default: the character span, then an index key, then the links to the
+            previous and next node.
+        end_key: The same for the end of the chunk, which makes `offset_key` a character offset.
+        annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
+            the text for LLM and embedding.
+
+    >>> from llama_index.core.schema import NodeWithScore, TextNode
+    >>> nodes = [NodeWithScore(node=TextNode(text=text)) for text in "ABCD"]
+    >>> [n.text for n in EdgeOrderPostprocessor(order="bookend").postprocess_nodes(nodes)]
+    ['A', 'C', 'D', 'B']
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    @classmethod
+    @override
+    def class_name(cls) -> str:
+        return "EdgeOrderPostprocessor"
+
+    def place(self, nodes: Sequence[NodeWithScore], query_str: str | None = None) -> Placement:
+        """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
+
+        Args:
+            nodes: The nodes, best first.
+            query_str: The question; only a scorer needs it.
+
+        Raises:
+            TypeError: For an item that is no `NodeWithScore`, naming its index and type.
+            BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
+        """
+        self._rerank_starts(nodes, query_str)
+        placement = self.place_view(self._view(nodes), query_str, budget=self._budget())
+        self._send(nodes, placement)
+        return placement
+
+    async def aplace(self, nodes: Sequence[NodeWithScore], query_str: str | None = None) -> Placement:
+        """The same, never blocking the event loop."""
+        self._rerank_starts(nodes, query_str)
+        placement = await self.aplace_view(self._view(nodes), query_str, budget=self._budget())
+        self._send(nodes, placement)
+        return placement
+
+    @override
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._nodes(nodes, self.place(nodes, _query_of(query_bundle)))
+
+    @override
+    @dispatcher.span
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._nodes(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+
+    def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
+        return Nodes(nodes, self.score_key, self.source_key, self.offset_key, self.end_key)
+
+    def _budget(self) -> Budget | None:
+        budget = as_budget(self.budget)
+        return replace(budget, counter=SettingsCounter()) if budget and budget.counter is None else budget
+
+    def _rerank_starts(self, nodes: Sequence[NodeWithScore], query_str: str | None) -> None:
+        rerank = as_rerank(self.rerank)
+        if rerank is not None and nodes:
+            top_n = len(nodes) if self.top_n is None else self.top_n
+            dispatcher.event(ReRankStartEvent(query=query_str, nodes=list(nodes), top_n=top_n, model_name=rerank.name))
+
+    def _send(self, nodes: Sequence[NodeWithScore], placement: Placement) -> None:
+        if self.rerank is not None and nodes:
+            dispatcher.event(ReRankEndEvent(nodes=placement.by_rank(nodes)))
+        send(placement)
+
+    def _nodes(self, nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
+        """Return the nodes of a placement: the very objects, or copies where something was changed."""
+        placed = placement.apply(nodes)
+        if placement.texts or self.annotate:
+            for position, index in enumerate(placement.indices):
+                if self.annotate or index in placement.texts:
+                    placed[position] = with_body(nodes[index], placement.texts.get(index))
+        if self.annotate:
+            for node, record in zip(placed, placement.record.placed, strict=True):
+                node.node.metadata["edgeorder"] = record.annotation()
+                for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
+                    setattr(node.node, name, [*getattr(node.node, name), "edgeorder"])
+        return placed
+
+
+def _query_of(query_bundle: QueryBundle | None) -> str | None:
+    return None if query_bundle is None else query_bundle.query_str
