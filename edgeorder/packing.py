@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.rendering import Layout
-from edgeorder.selecting import Dropped
+from edgeorder.selecting import Cut
 
 TokenCounter: TypeAlias = Callable[[str], int]
 Overflow: TypeAlias = Literal["skip", "stop", "truncate", "error"]
@@ -37,6 +37,7 @@ class Budget:
     Raises:
         ValueError: For a value out of range, naming it.
         TypeError: For a value of the wrong type; a bool is no number here.
+        CounterError: For a counter name that tiktoken does not know.
 
     >>> Budget(6000, reserve=["What is the refund limit?", 500]).overflow
     'skip'
@@ -52,7 +53,11 @@ class Budget:
             raise TypeError(f"budget must be a whole number of tokens, not {self.tokens!r}")
         if self.tokens < 1:
             raise ValueError(f"budget={self.tokens} leaves no room; use at least 1 token, or None for no budget")
-        if self.counter is not None and not isinstance(self.counter, str) and not callable(self.counter):
+        if isinstance(self.counter, str):
+            from edgeorder.tokens import tiktoken_counter
+
+            tiktoken_counter(self.counter)
+        elif self.counter is not None and not callable(self.counter):
             raise TypeError(f"Budget.counter must be a name or a callable from text to tokens, not {self.counter!r}")
         if self.overflow not in _OVERFLOWS:
             raise bad_choice("Budget.overflow", self.overflow, _OVERFLOWS)
@@ -90,7 +95,7 @@ class Packing(NamedTuple):
         room: Tokens that the block may need.
         count: The checked counter.
         counter: Its name.
-        dropped: The chunks that do not fit.
+        cuts: The chunks that do not fit.
         counts: Tokens of a rendered chunk by input index, for those counted.
         texts: Shortened bodies by input index.
     """
@@ -99,7 +104,7 @@ class Packing(NamedTuple):
     room: int
     count: TokenCounter
     counter: str
-    dropped: list[Dropped]
+    cuts: list[Cut]
     counts: dict[int, int]
     texts: dict[int, str]
 
@@ -133,10 +138,10 @@ def pack(view: ChunkView, ranking: Sequence[int], kept: Sequence[int], budget: B
         if budget.overflow == "truncate" and _shorten(packing, view, index, left):
             packing.kept.append(rank)
         else:
-            packing.dropped.append(Dropped(index, rank + 1, "budget", tokens))
+            packing.cuts.append((index, rank + 1, "budget", tokens, None))
         if budget.overflow != "skip" or misfits == _PATIENCE:
             uncounted = kept[walked + 1 :]
-            packing.dropped.extend(Dropped(ranking[rank], rank + 1, "budget") for rank in uncounted)
+            packing.cuts.extend([(ranking[rank], rank + 1, "budget", None, None) for rank in uncounted])
             break
     return packing
 
@@ -170,7 +175,7 @@ def settle(packing: Packing, view: ChunkView, ranking: Sequence[int], budget: Bu
                 continue
         packing.kept.pop()
         packing.texts.pop(index, None)
-        packing.dropped.append(Dropped(index, rank + 1, "budget", packing.counts[index]))
+        packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
     return 0
 
 

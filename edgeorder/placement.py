@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from edgeorder.chunk import ChunkView
 from edgeorder.rendering import Block
-from edgeorder.selecting import Dropped
+from edgeorder.selecting import Cut, Dropped
 
 if TYPE_CHECKING:
     from edgeorder.packing import Packing
@@ -46,7 +46,6 @@ class Placement:
         indices: The input index (0-based) at each position; position 0 is the head.
         order: The name of the order that was used.
         reason: Why that order, in words.
-        dropped: The chunks that were left out, by rank.
         texts: Bodies that were shortened to fit, by input index.
         tokens: Length of the rendered block by the budget's counter; None without a budget.
 
@@ -56,14 +55,14 @@ class Placement:
     (['A', 'C', 'D', 'B'], (1, 3, 4, 2), 'bookend')
     """
 
-    __slots__ = ("__dict__", "_trace", "dropped", "indices", "order", "reason", "texts", "tokens")
+    __slots__ = ("__dict__", "_cuts", "_trace", "indices", "order", "reason", "texts", "tokens")
 
     def __init__(
         self,
         indices: Sequence[int],
         order: str,
         reason: str,
-        dropped: Sequence[Dropped],
+        cuts: Sequence[Cut],
         texts: dict[int, str],
         tokens: int | None,
         trace: Trace,
@@ -71,7 +70,7 @@ class Placement:
         self.indices = tuple(indices)
         self.order = order
         self.reason = reason
-        self.dropped = tuple(dropped)
+        self._cuts = cuts
         self.texts = texts
         self.tokens = tokens
         self._trace = trace
@@ -80,7 +79,7 @@ class Placement:
         return len(self.indices)
 
     def __repr__(self) -> str:
-        kept, dropped = len(self.indices), len(self.dropped)
+        kept, dropped = len(self.indices), len(self._cuts)
         return f"Placement({self.order}: ranks {list(self.ranks)}, {kept} kept, {dropped} dropped; {self.reason})"
 
     def __eq__(self, other: object) -> bool:
@@ -94,6 +93,11 @@ class Placement:
         """The rank (1 = best) of the chunk at each position."""
         rank_of = {index: rank for rank, index in enumerate(self._trace.ranking, start=1)}
         return tuple(rank_of[index] for index in self.indices)
+
+    @cached_property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """The chunks that were left out, by rank."""
+        return tuple(Dropped(*cut) for cut in self._cuts)
 
     @cached_property
     def record(self) -> "OrderRecord":

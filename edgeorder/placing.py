@@ -8,6 +8,7 @@ Every face of every adapter comes through here. A stage that was not asked for c
 import time
 import warnings
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from edgeorder.auto import Auto
@@ -22,7 +23,7 @@ from edgeorder.ranking import RankBy, as_score, by_score, indices_at, rank
 from edgeorder.reading import Reading, block_units
 from edgeorder.rendering import Layout, Style
 from edgeorder.reranking import Rerank, Reranked, Scorer, ascore, score
-from edgeorder.selecting import Dedupe, Dropped, with_min_score, with_top_n, without_duplicates
+from edgeorder.selecting import Cut, Dedupe, with_min_score, with_top_n, without_duplicates
 
 
 class _Arrangement(NamedTuple):
@@ -124,7 +125,7 @@ def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placemen
     ranking = rank(view, plan.rank_by)
     if scores is not None:
         ranking = [ranking[place] for place in by_score([scores[index] for index in ranking])]
-    kept, dropped = _select(view, plan, ranking, scores)
+    kept, cuts = _select(view, plan, ranking, scores)
     texts: dict[int, str] = {}
     tokens = packing = arrangement = None
     if plan.budget is not None:
@@ -138,39 +139,39 @@ def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placemen
             return plan.layout.join(view.rendered(index, body) for index, body in bodies)
 
         tokens = settle(packing, view, ranking, plan.budget, joined)
-        dropped += packing.dropped
+        cuts += packing.cuts
     if arrangement is None or not kept:
         arrangement = _order(view, plan, ranking, kept, scores)
 
-    if dropped:
-        dropped.sort(key=lambda drop: drop.rank)
+    if cuts:
+        cuts.sort(key=itemgetter(1))
         if not kept:
-            _warn_of_empty(dropped, packing)
+            _warn_of_empty(cuts, packing)
     trace = Trace(view, ranking, arrangement.units, plan, time.time(), packing, reranked)
     indices = indices_at(ranking, arrangement.positions)
-    return Placement(indices, arrangement.order, arrangement.reason, dropped, texts, tokens, trace)
+    return Placement(indices, arrangement.order, arrangement.reason, cuts, texts, tokens, trace)
 
 
 def _select(
     view: ChunkView, plan: Plan, ranking: Sequence[int], scores: Sequence[float | None] | None
-) -> tuple[Sequence[int], list[Dropped]]:
+) -> tuple[Sequence[int], list[Cut]]:
     """Drop duplicates, low scores and what is beyond `top_n`; return the ranks that stay and what does not."""
     kept: Sequence[int] = range(len(ranking))
-    dropped: list[Dropped] = []
+    cuts: list[Cut] = []
     if plan.dedupe != "off":
         kept, out = without_duplicates(view, ranking, kept, plan.dedupe)
-        dropped += out
+        cuts += out
     if plan.min_score is not None:
         if scores is not None and plan.rerank is not None:
             judged = [plan.rerank.scaled(score) for score in scores]
         else:
             judged = [as_score(score) for score in view.scores()]
         kept, out = with_min_score(judged, ranking, kept, plan.min_score)
-        dropped += out
+        cuts += out
     if plan.top_n is not None:
         kept, out = with_top_n(ranking, kept, plan.top_n)
-        dropped += out
-    return kept, dropped
+        cuts += out
+    return kept, cuts
 
 
 def _order(
@@ -197,8 +198,8 @@ def _order(
     return _Arrangement(places, None, name, reason)
 
 
-def _warn_of_empty(dropped: Sequence[Dropped], packing: Packing | None) -> None:
-    message = f"all {len(dropped)} chunks were dropped ({', '.join(sorted({drop.reason for drop in dropped}))})"
+def _warn_of_empty(cuts: Sequence[Cut], packing: Packing | None) -> None:
+    message = f"all {len(cuts)} chunks were dropped ({', '.join(sorted({reason for _, _, reason, *_ in cuts}))})"
     if packing is not None and packing.counts:
         smallest = min(packing.counts.values())
         message += f"; the block has room for {packing.room} tokens, the smallest chunk counted needs {smallest}"

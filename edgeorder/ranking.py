@@ -89,9 +89,9 @@ def _by_key(keys: Sequence[SortKey | None]) -> list[int]:
 
 
 def _warn_if_backwards(goodness: Sequence[float | None], rank_by: str) -> None:
-    """Warn when a list of three or more comes sorted exactly the wrong way round."""
+    """Warn when a list of three or more comes sorted exactly the wrong way round, without a tie."""
     known = [value for value in goodness if value is not None]
-    if len(known) < 3 or known[-1] - known[0] <= TIE or not descends(known[::-1]):
+    if len(known) < 3 or any(after - before <= TIE for before, after in pairwise(known)):
         return
     other = "distance" if rank_by == "score" else "score"
     warnings.warn(

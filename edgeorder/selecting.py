@@ -13,6 +13,10 @@ Dedupe: TypeAlias = Literal["off", "id", "text"]
 DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate"]
 
 
+Cut: TypeAlias = tuple[int, int, DropReason, int | None, int | None]
+"""The fields of a `Dropped`: a plain tuple while the stages run, since a tight budget drops hundreds."""
+
+
 @dataclass(frozen=True)
 class Dropped:
     """A chunk that was left out.
@@ -56,7 +60,7 @@ def check_min_score(min_score: object) -> None:
 
 def without_duplicates(
     view: ChunkView, ranking: Sequence[int], kept: Sequence[int], dedupe: Dedupe
-) -> tuple[list[int], list[Dropped]]:
+) -> tuple[list[int], list[Cut]]:
     """Drop the lower rank of every two chunks with the same id, or the same body but for white space.
 
     Args:
@@ -66,10 +70,11 @@ def without_duplicates(
         dedupe: What makes two chunks duplicates; chunks without an id are never duplicates by id.
 
     Returns:
-        The ranks that stay, and the chunks that do not.
+        The ranks that stay, and what was cut.
     """
     first_with: dict[Hashable, int] = {}
-    stay, dropped = [], []
+    stay: list[int] = []
+    cuts: list[Cut] = []
     for rank in kept:
         index = ranking[rank]
         mark = group_key(view.id(index)) if dedupe == "id" else " ".join(view.text(index).split())
@@ -77,22 +82,24 @@ def without_duplicates(
         if first == index:
             stay.append(rank)
         else:
-            dropped.append(Dropped(index, rank + 1, "duplicate", duplicate_of=first))
-    return stay, dropped
+            cuts.append((index, rank + 1, "duplicate", None, first))
+    return stay, cuts
 
 
 def with_min_score(
     scores: Sequence[float | None], ranking: Sequence[int], kept: Sequence[int], min_score: float
-) -> tuple[list[int], list[Dropped]]:
+) -> tuple[list[int], list[Cut]]:
     """Drop the chunks that score below `min_score`. Unscored chunks cannot be judged: they stay, with a warning."""
-    stay, dropped, unscored = [], [], 0
+    stay: list[int] = []
+    cuts: list[Cut] = []
+    unscored = 0
     for rank in kept:
         score = scores[ranking[rank]]
         unscored += score is None
         if score is None or score >= min_score:
             stay.append(rank)
         else:
-            dropped.append(Dropped(ranking[rank], rank + 1, "min_score"))
+            cuts.append((ranking[rank], rank + 1, "min_score", None, None))
     if unscored:
         warnings.warn(
             f"min_score={min_score} could not judge {unscored} of {len(kept)} chunks: they have no score. They were "
@@ -100,9 +107,9 @@ def with_min_score(
             EdgeOrderWarning,
             stacklevel=2,
         )
-    return stay, dropped
+    return stay, cuts
 
 
-def with_top_n(ranking: Sequence[int], kept: Sequence[int], top_n: int) -> tuple[Sequence[int], list[Dropped]]:
+def with_top_n(ranking: Sequence[int], kept: Sequence[int], top_n: int) -> tuple[Sequence[int], list[Cut]]:
     """Keep the best `top_n`."""
-    return kept[:top_n], [Dropped(ranking[rank], rank + 1, "top_n") for rank in kept[top_n:]]
+    return kept[:top_n], [(ranking[rank], rank + 1, "top_n", None, None) for rank in kept[top_n:]]

@@ -105,7 +105,7 @@ def named_counter(counter: TokenCounter | str | None) -> tuple[TokenCounter, str
         CounterError: At once for an unknown name; later, from the counter, when it fails or returns no count.
     """
     if counter is None or isinstance(counter, str):
-        counter = tiktoken_counter(counter or DEFAULT_ENCODING)
+        counter = tiktoken_counter(DEFAULT_ENCODING if counter is None else counter)
     inner, name = counter, counter_name(counter)
 
     def count(text: str) -> int:

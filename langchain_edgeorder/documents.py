@@ -7,6 +7,7 @@ from langchain_core.prompts import BasePromptTemplate, format_document
 
 from edgeorder.chunk import ChunkView, check_items
 from edgeorder.metadata import Key, key_names, look_up, plain_name, read, read_group
+from edgeorder.settings import PlacementSettings
 
 _SLOT = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
 
@@ -16,33 +17,25 @@ class Documents(ChunkView):
 
     Args:
         documents: The documents; they are not copied.
-        score_key: Where the score lives.
-        source_key: Where the source lives.
-        offset_key: Where the offset lives. `start_index` (a text splitter's `add_start_index`) is a character offset.
-        end_key: Where the end lives, for other character offsets.
+        keys: Settings that say where score, source, offset and end live. `start_index` (a text splitter's
+            `add_start_index`) is a character offset.
         document_prompt: What each document is rendered with; without it, the page content alone.
 
     Raises:
         TypeError: For an item that is no `Document`, naming its index and type.
     """
 
-    __slots__ = ("_documents", "_end_key", "_offset_key", "_prompt", "_score_key", "_source_key")
+    __slots__ = ("_documents", "_keys", "_prompt")
 
     def __init__(
         self,
         documents: Sequence[Document],
-        score_key: Key | None,
-        source_key: Key | None,
-        offset_key: Key | None,
-        end_key: Key | None = None,
+        keys: PlacementSettings,
         document_prompt: BasePromptTemplate[str] | None = None,
     ) -> None:
         check_items(documents, Document, "documents")
         self._documents = documents
-        self._score_key = score_key
-        self._source_key = source_key
-        self._offset_key = offset_key
-        self._end_key = end_key
+        self._keys = keys
         self._prompt = document_prompt
 
     def __len__(self) -> int:
@@ -72,10 +65,10 @@ class Documents(ChunkView):
         return self._documents[index].id
 
     def score(self, index: int) -> object:
-        return self._read(index, self._score_key)
+        return self._read(index, self._keys.score_key)
 
     def scores(self) -> Sequence[object]:
-        if self._score_key is None or callable(self._score_key):
+        if self._keys.score_key is None or callable(self._keys.score_key):
             return super().scores()
         columns = self._score_columns()
         scored = _scored(columns)
@@ -97,11 +90,11 @@ class Documents(ChunkView):
 
     def _score_columns(self) -> dict[str, list[object]]:
         """Return the scores under each key that any document has."""
-        if self._score_key is None or callable(self._score_key):
+        if self._keys.score_key is None or callable(self._keys.score_key):
             return {}
         columns = {
             name: [look_up(document.metadata, name) for document in self._documents]
-            for name in key_names(self._score_key)
+            for name in key_names(self._keys.score_key)
         }
         return {name: column for name, column in columns.items() if any(_known(column))}
 
@@ -109,12 +102,12 @@ class Documents(ChunkView):
         return self.sources((index,))[0]
 
     def sources(self, indices: Sequence[int]) -> list[object]:
-        name = plain_name(self._source_key)
+        name = plain_name(self._keys.source_key)
         paged = self._uses("start_index")
         sources: list[object] = []
         for index in indices:
             metadata = self._documents[index].metadata
-            source = metadata.get(name) if name else self._read(index, self._source_key)
+            source = metadata.get(name) if name else self._read(index, self._keys.source_key)
             if paged and source is not None and "start_index" in metadata and "page" in metadata:
                 source = (source, metadata["page"])  # start_index starts anew on every page
             sources.append(source)
@@ -122,11 +115,11 @@ class Documents(ChunkView):
 
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
         documents = [self._documents[index] for index in indices]
-        name, offsets = read_group([(document, document.metadata) for document in documents], self._offset_key)
-        if name == "start_index" and self._end_key is None:
+        name, offsets = read_group([(document, document.metadata) for document in documents], self._keys.offset_key)
+        if name == "start_index" and self._keys.end_key is None:
             ends = [_end_by_length(document, offset) for document, offset in zip(documents, offsets, strict=True)]
         else:
-            ends = [read(document, document.metadata, self._end_key) for document in documents]
+            ends = [read(document, document.metadata, self._keys.end_key) for document in documents]
         return list(zip(offsets, ends, strict=True))
 
     def _read(self, index: int, key: Key | None) -> object:
@@ -134,7 +127,7 @@ class Documents(ChunkView):
         return read(document, document.metadata, key)
 
     def _uses(self, name: str) -> bool:
-        key = self._offset_key
+        key = self._keys.offset_key
         return key is not None and not callable(key) and name in key_names(key)
 
 

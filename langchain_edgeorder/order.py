@@ -151,9 +151,7 @@ class EdgeOrder(
         return placement
 
     def _view(self, documents: Sequence[Document]) -> Documents:
-        return Documents(
-            documents, self.score_key, self.source_key, self.offset_key, self.end_key, self.document_prompt
-        )
+        return Documents(documents, self, self.document_prompt)
 
     def _documents(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
         """Return the documents of a placement: the very objects, or copies where something was changed."""

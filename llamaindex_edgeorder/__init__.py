@@ -1,5 +1,12 @@
 """edgeorder for LlamaIndex: a node postprocessor over the shared core."""
 
+from edgeorder.errors import missing_extra
+
+try:
+    import llama_index.core  # noqa: F401
+except ImportError as error:
+    raise missing_extra("llama-index-core", "llamaindex") from error
+
 from llamaindex_edgeorder.events import OrderEvent
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
 from llamaindex_edgeorder.room import room

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo
 
 from edgeorder.chunk import ChunkView, check_items
-from edgeorder.metadata import Key, read, read_group
+from edgeorder.metadata import read, read_group
+from edgeorder.settings import PlacementSettings
 
 INDEX_KEYS = ("chunk_index", "index", "page_label")
 FILE_KEYS = ("file_path", "file_name")
@@ -19,32 +20,20 @@ class Nodes(ChunkView):
 
     Args:
         nodes: The nodes; they are not copied.
-        score_key: Where the score lives in the metadata; None for the node's own score.
-        source_key: Where the source lives; None for `ref_doc_id`, then the file path, then the file name.
-        offset_key: Where an ordinal lives; None for the node's character span, then an index key, then its links to
-            the previous and the next node.
-        end_key: Where the end lives; it makes `offset_key` a character offset.
+        keys: Settings that say where score, source, offset and end live. Without a key: the node's own score;
+            `ref_doc_id`, then the file path, then the file name; the node's character span, then an index key, then
+            its links to the previous and the next node.
 
     Raises:
         TypeError: For an item that is no `NodeWithScore`, naming its index and type.
     """
 
-    __slots__ = ("_end_key", "_nodes", "_offset_key", "_score_key", "_source_key")
+    __slots__ = ("_keys", "_nodes")
 
-    def __init__(
-        self,
-        nodes: Sequence[NodeWithScore],
-        score_key: Key | None = None,
-        source_key: Key | None = None,
-        offset_key: Key | None = None,
-        end_key: Key | None = None,
-    ) -> None:
+    def __init__(self, nodes: Sequence[NodeWithScore], keys: PlacementSettings) -> None:
         check_items(nodes, NodeWithScore, "nodes")
         self._nodes = nodes
-        self._score_key = score_key
-        self._source_key = source_key
-        self._offset_key = offset_key
-        self._end_key = end_key
+        self._keys = keys
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -77,14 +66,16 @@ class Nodes(ChunkView):
 
     def score(self, index: int) -> object:
         node = self._nodes[index]
-        return node.score if self._score_key is None else read(node, node.metadata, self._score_key)
+        return node.score if self._keys.score_key is None else read(node, node.metadata, self._keys.score_key)
 
     def source(self, index: int) -> object:
         return self.sources((index,))[0]
 
     def sources(self, indices: Sequence[int]) -> list[object]:
-        if self._source_key is not None:
-            return [read(self._nodes[index], self._nodes[index].node.metadata, self._source_key) for index in indices]
+        if self._keys.source_key is not None:
+            return [
+                read(self._nodes[index], self._nodes[index].node.metadata, self._keys.source_key) for index in indices
+            ]
         sources: list[object] = []
         for index in indices:
             node = self._nodes[index].node
@@ -98,9 +89,9 @@ class Nodes(ChunkView):
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
         nodes = [self._nodes[index].node for index in indices]
         items = [(self._nodes[index], self._nodes[index].node.metadata) for index in indices]
-        if self._offset_key is not None:
-            _, offsets = read_group(items, self._offset_key)
-            return [(offset, read(*item, self._end_key)) for offset, item in zip(offsets, items, strict=True)]
+        if self._keys.offset_key is not None:
+            _, offsets = read_group(items, self._keys.offset_key)
+            return [(offset, read(*item, self._keys.end_key)) for offset, item in zip(offsets, items, strict=True)]
         starts = [getattr(node, "start_char_idx", None) for node in nodes]
         if any(start is not None for start in starts):
             return [(start, getattr(node, "end_char_idx", None)) for start, node in zip(starts, nodes, strict=True)]

@@ -99,7 +99,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         return self._nodes(nodes, await self.aplace(nodes, _query_of(query_bundle)))
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
-        return Nodes(nodes, self.score_key, self.source_key, self.offset_key, self.end_key)
+        return Nodes(nodes, self)
 
     def _budget(self) -> Budget | None:
         budget = as_budget(self.budget)

@@ -1,0 +1,41 @@
+# `make demo` and `make test` are all the set-up there is: each installs what it needs into $(VENV).
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/quickstart.py
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q --co > /dev/null
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/bench.py
+
+clean:
+	rm -rf $(VENV)
+
+# Dependency groups need pip 25.1.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade 'pip>=25.1'
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[langchain,llamaindex]' --group demo
+	touch $@
+
+# torch first: asked for by its version it is the small CPU build where one is offered.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[all]' --group dev
+	touch $@ $(VENV)/.demo

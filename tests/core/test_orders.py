@@ -1,0 +1,90 @@
+"""Orders are permutations that depend on n alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeorder import ORDERS, Chunk, place
+from edgeorder.orders import checked_permutation, order_name
+
+GOLDEN = {
+    "relevance": ["", "0", "01", "012", "0123", "01234", "012345", "0123456", "01234567"],
+    "reverse": ["", "0", "10", "210", "3210", "43210", "543210", "6543210", "76543210"],
+    "bookend": ["", "0", "01", "021", "0231", "02431", "024531", "0246531", "02467531"],
+    "bookend_tail": ["", "0", "10", "120", "1320", "13420", "135420", "1356420", "13576420"],
+    "long_context_reorder": ["", "0", "10", "021", "1320", "02431", "135420", "0246531", "13576420"],
+}
+
+
+@pytest.mark.parametrize(("name", "n"), [(name, n) for name in GOLDEN for n in range(9)])
+def test_each_order_gives_its_golden_permutation(name: str, n: int) -> None:
+    """Each named order places the ranks exactly as its table says, for n = 0 to 8."""
+    assert "".join(map(str, ORDERS[name](n))) == GOLDEN[name][n]
+
+
+def test_the_golden_table_covers_every_named_order() -> None:
+    """No order has a name without a golden table."""
+    assert set(GOLDEN) == set(ORDERS)
+
+
+@given(name=st.sampled_from(sorted(ORDERS)), n=st.integers(0, 300))
+def test_every_order_is_a_permutation(name: str, n: int) -> None:
+    """No order loses or repeats a rank."""
+    assert sorted(ORDERS[name](n)) == list(range(n))
+
+
+@given(n=st.integers(2, 200))
+def test_bookend_puts_rank_one_at_the_head_and_rank_two_at_the_tail(n: int) -> None:
+    """The two best ranks sit on the two edges, whatever the count."""
+    order = ORDERS["bookend"](n)
+    assert (order[0], order[-1]) == (0, 1)
+
+
+def test_the_mapping_cannot_be_changed() -> None:
+    """A name always means the same order."""
+    with pytest.raises(TypeError):
+        ORDERS["relevance"] = ORDERS["reverse"]  # type: ignore[index]
+
+
+def test_an_unknown_name_is_refused_with_the_choices() -> None:
+    """A misspelt order names itself and what there is."""
+    with pytest.raises(ValueError, match=r"order='bookends' is not one of: auto, relevance, bookend"):
+        place([Chunk("a")], order="bookends")
+
+
+def test_a_custom_order_is_used_and_named() -> None:
+    """Any function of n that permutes the ranks is an order, recorded under its own name."""
+
+    def swap_ends(n: int) -> list[int]:
+        return [n - 1, *range(1, n - 1), 0] if n > 1 else list(range(n))
+
+    placement = place([Chunk(text) for text in "ABCD"], order=swap_ends)
+    assert placement.apply("ABCD") == ["D", "B", "C", "A"]
+    assert placement.order == "swap_ends"
+    assert placement.reason == "asked for"
+
+
+@pytest.mark.parametrize("ranks", [[0, 0, 1], [0, 1], [0, 1, 3], [1, 2, 3]])
+def test_a_custom_order_that_is_no_permutation_is_refused(ranks: list[int]) -> None:
+    """An order that would lose or repeat a chunk raises, showing what it gave."""
+    with pytest.raises(ValueError, match="no permutation"):
+        place([Chunk(text) for text in "ABC"], order=lambda n: ranks)
+
+
+def test_an_order_may_carry_a_name_of_its_own() -> None:
+    """An object with a `name`, as a measured profile has, is recorded under it."""
+
+    class Measured:
+        name = "my-model"
+
+        def __call__(self, n: int) -> range:
+            return range(n)
+
+    assert order_name(Measured()) == "my-model"
+    assert checked_permutation(Measured(), 3) == [0, 1, 2]
+
+
+def test_anything_else_is_no_order() -> None:
+    """A number is refused as an order."""
+    with pytest.raises(TypeError, match="order must be a name, a callable"):
+        place([Chunk("a")], order=3)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""Ranking: what counts as best."""
+
+import math
+import warnings
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeorder import Chunk, EdgeOrderWarning, place
+from edgeorder.ranking import as_score, by_score
+
+
+def ranked(scores: list[Any], **settings: Any) -> list[int]:
+    """Return the input indices by rank."""
+    chunks = [Chunk(f"text {index}", score=score) for index, score in enumerate(scores)]
+    return list(place(chunks, order="relevance", reading="off", **settings).indices)
+
+
+@pytest.mark.parametrize(
+    ("scores", "rank_by", "expected"),
+    [
+        ([0.1, 0.9, 0.5], "input", [0, 1, 2]),
+        ([0.1, 0.9, 0.5], "score", [1, 2, 0]),
+        ([0.3, 0.1, 0.2], "distance", [1, 2, 0]),
+        ([-1.0, -3.0, -8.0, None, -9.0], "score", [0, 1, 2, 4, 3]),
+        ([1.0, math.nan, 3.0, 2.0], "score", [2, 3, 0, 1]),
+        ([math.inf, 0.5, -math.inf, 0.7], "score", [3, 1, 0, 2]),
+        ([None, 0.2, None, 0.4], "distance", [1, 3, 0, 2]),
+        ([0.5, 0.5 + 9e-7, 0.5, 0.6], "score", [3, 0, 1, 2]),
+        ([Decimal("0.2"), 3, 0.5], "score", [1, 2, 0]),
+        ([True, 0.1, "0.9"], "score", [1, 0, 2]),
+    ],
+)
+def test_chunks_are_ranked(scores: list[Any], rank_by: str, expected: list[int]) -> None:
+    """Scores sort down, distances up; what is no finite number comes last; ties keep the input order."""
+    assert ranked(scores, rank_by=rank_by) == expected
+
+
+def test_scores_of_other_number_types_become_floats() -> None:
+    """A score is a Python float inside, whatever number it came as."""
+
+    class Float32:
+        def __float__(self) -> float:
+            return 0.25
+
+    assert type(as_score(Float32())) is float
+    assert [as_score(value) for value in (1, True, "1", None, math.nan, math.inf)] == [
+        1.0,
+        None,
+        None,
+        None,
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_without_any_score_the_input_order_counts_with_a_warning(missing: float | None) -> None:
+    """Nothing to sort by is no reason to shuffle, and not a silent one."""
+    with pytest.warns(EdgeOrderWarning, match="rank_by='score' found no score"):
+        assert ranked([missing] * 5, rank_by="score") == [0, 1, 2, 3, 4]
+
+
+def test_stale_scores_do_not_undo_a_rerank() -> None:
+    """By default the list is the ranking, and the record says that the scores disagree with it."""
+    placement = place([Chunk("a", score=0.1), Chunk("b", score=0.9)])
+    assert placement.indices == (0, 1)
+    assert "the scores disagree with the input order, which was kept as the ranking" in placement.record.notes
+
+
+def test_scores_of_different_scales_do_not_disturb_the_default() -> None:
+    """A merged list of cosines and BM25 scores keeps the order that it came in."""
+    assert ranked([0.81, 14.2, 0.79, 9.1]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("scores", "rank_by", "advice"),
+    [([0.30, 0.32, 0.41], "score", "distance"), ([0.9, 0.8, 0.7], "distance", "score")],
+)
+def test_a_list_sorted_the_other_way_warns(scores: list[float], rank_by: str, advice: str) -> None:
+    """Distances taken for scores, or the reverse, are pointed out with the right setting."""
+    with pytest.warns(EdgeOrderWarning, match=f"use rank_by='{advice}'"):
+        ranked(scores, rank_by=rank_by)
+
+
+def test_a_list_sorted_the_right_way_does_not_warn() -> None:
+    """The warning is for a list that is exactly backwards, nothing less."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranked([0.30, 0.32, 0.41], rank_by="distance")
+        ranked([0.1, 0.1, 0.1], rank_by="score")
+        ranked([0.1, 0.9, 0.5], rank_by="score")
+
+
+def test_a_callable_ranks_by_any_key_larger_first() -> None:
+    """Newest first: dates as text, date or datetime mix, and a missing one comes last."""
+    dates = ["2024-05-01", None, date(2026, 1, 2), datetime(2025, 3, 4, 12, 30), "2023-12-31"]
+    chunks = [Chunk(str(index), id=when) for index, when in enumerate(dates)]
+    placement = place(chunks, rank_by=lambda chunk: chunk.id, order="relevance")
+    assert placement.indices == (2, 3, 0, 4, 1)
+
+
+def test_a_callable_may_return_mixed_keys() -> None:
+    """Keys of mixed kinds never raise, and equal keys keep the input order."""
+    keys = [3, "2", None, "iv", 1.5, "2"]
+    chunks = [Chunk(str(index), id=key) for index, key in enumerate(keys)]
+    assert place(chunks, rank_by=lambda chunk: chunk.id, order="relevance").indices == (3, 0, 1, 5, 4, 2)
+
+
+def test_an_unknown_rank_by_is_refused() -> None:
+    """A misspelt ranking names itself and the choices."""
+    with pytest.raises(ValueError, match=r"rank_by='scores' is not one of: input, score, distance"):
+        place([Chunk("a")], rank_by="scores")  # type: ignore[arg-type]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-10, 10))))
+def test_ranking_by_score_is_a_permutation_that_descends(scores: list[float | None]) -> None:
+    """Every chunk is ranked once; scored ones before unscored ones; never a clearly lower score before a higher one."""
+    ranking = by_score(scores)
+    assert sorted(ranking) == list(range(len(scores)))
+    known = [scores[index] for index in ranking]
+    first_unscored = known.index(None) if None in known else len(known)
+    assert all(score is None for score in known[first_unscored:])
+    best = known[:first_unscored]
+    assert all(before + 1e-6 >= after for before, after in pairwise(best))  # type: ignore[operator]

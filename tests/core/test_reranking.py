@@ -1,0 +1,218 @@
+"""The rerank step takes any scorer and checks what it says."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from edgeorder import Chunk, Dropped, EdgeOrderWarning, Rerank, RerankError, aplace, place
+
+ABCD = [Chunk(text, score=1 - i / 10) for i, text in enumerate("ABCD")]
+
+
+def returning(*scores: Any) -> Any:
+    """Return a scorer that gives these scores."""
+
+    def scorer(query: str, texts: list[str]) -> Any:
+        assert query == "q"
+        assert texts == [chunk.text for chunk in ABCD]
+        return list(scores)
+
+    return scorer
+
+
+def test_chunks_are_ranked_by_the_scorer() -> None:
+    """The scorer's order replaces the retriever's; both scores are in the record."""
+    placement = place(ABCD, query="q", rerank=returning(0.1, 0.9, -3, 2), order="relevance")
+    assert placement.apply("ABCD") == ["D", "B", "A", "C"]
+    assert [(c.score, c.rerank_score) for c in placement.record.chunks] == [(1, 0.1), (0.9, 0.9), (0.8, -3), (0.7, 2)]
+    assert "returning" in (placement.record.scorer or "")
+
+
+def test_only_bodies_are_scored() -> None:
+    """What the item template adds is not sent to the scorer."""
+    seen: list[str] = []
+    chunk = Chunk("body", head="title: ", tail="!")
+    place([chunk], query="q", rerank=lambda query, texts: seen.extend(texts) or [1.0])  # type: ignore[func-returns-value]
+    assert seen == ["body"]
+
+
+def test_all_are_scored_before_any_is_cut() -> None:
+    """The best of fifty is kept by top_n=3 wherever it stood."""
+    chunks = [Chunk(f"text {i}") for i in range(50)]
+    placement = place(
+        chunks,
+        query="q",
+        rerank=lambda query, texts: [float(t == "text 37") for t in texts],
+        top_n=3,
+        order="relevance",
+    )
+    assert placement.indices == (37, 0, 1)
+
+
+def test_ties_keep_the_order_that_they_came_in() -> None:
+    """Equal scores do not shuffle, on top of whatever `rank_by` said."""
+    placement = place(ABCD, query="q", rerank=returning(1, 1, 1, 2), order="relevance")
+    assert placement.apply("ABCD") == ["D", "A", "B", "C"]
+    chunks = [Chunk("x", score=0.1), Chunk("y", score=0.3), Chunk("z", score=0.2)]
+    placement = place(chunks, query="q", rerank=lambda q, t: [1, 1, 1], rank_by="score", order="relevance")
+    assert placement.indices == (1, 2, 0)
+
+
+def test_min_score_judges_by_the_scorer_on_the_scale_that_is_named() -> None:
+    """Raw by default; as sigmoid when said so, and the threshold itself is kept."""
+    scorer = returning(-8.3, -1.2, 7.1, 0.0)
+    assert len(place(ABCD, query="q", rerank=scorer)) == 4
+    assert place(ABCD, query="q", rerank=Rerank(scorer, scale="sigmoid"), min_score=0.5, order="relevance").indices == (
+        2,
+        3,
+    )
+    placement = place(ABCD, query="q", rerank=scorer, min_score=-2, order="relevance")
+    assert placement.dropped == (Dropped(0, 4, "min_score"),)
+
+
+@pytest.mark.parametrize("scale", [-800.0, 800.0])
+def test_the_sigmoid_never_overflows(scale: float) -> None:
+    """Extreme logits have a sigmoid too."""
+    assert Rerank(returning(), scale="sigmoid").scaled(scale) == pytest.approx(float(scale > 0))
+
+
+@pytest.mark.parametrize("query", [None, ""])
+def test_a_scorer_needs_the_query(query: str | None) -> None:
+    """Without a query the error names the ways to pass one."""
+    with pytest.raises(ValueError, match=r"EdgeOrderRetriever.*query_str"):
+        place(ABCD, query=query, rerank=returning(1, 2, 3, 4))
+
+
+def test_nothing_to_rank_loads_no_model() -> None:
+    """An empty list never reaches the scorer."""
+
+    def never(query: str, texts: list[str]) -> list[float]:
+        raise AssertionError
+
+    assert place([], query="q", rerank=never).indices == ()
+    assert asyncio.run(aplace([], rerank=never)).indices == ()
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([1.0, 2.0], "returned 2 scores for 4 texts"),
+        ("1234", "must return one number for each text"),
+        (None, "must return one number for each text, not None"),
+        ([None] * 4, "no usable score for any of 4 texts"),
+        ([float("nan")] * 4, "no usable score for any of 4 texts"),
+    ],
+)
+def test_unusable_scores_are_an_error(scores: Any, message: str) -> None:
+    """A scorer that does not give one number for each text is named."""
+    with pytest.raises(RerankError, match=message):
+        place(ABCD, query="q", rerank=lambda query, texts: scores)
+
+
+def test_a_score_that_is_no_number_ranks_last_with_a_warning() -> None:
+    """One NaN does not spoil the others."""
+    with pytest.warns(EdgeOrderWarning, match="no usable score for 1 of 4 texts"):
+        placement = place(ABCD, query="q", rerank=returning(0.1, float("nan"), 0.3, 0.2), order="relevance")
+    assert placement.apply("ABCD") == ["C", "D", "A", "B"]
+
+
+def test_arrays_are_scores_too() -> None:
+    """What has `tolist`, in shape (n,) or (n, 1), is read as numbers."""
+
+    class Column:
+        def tolist(self) -> list[list[float]]:
+            return [[0.1], [0.4], [0.3], [0.2]]
+
+    assert place(ABCD, query="q", rerank=lambda q, t: Column(), order="relevance").indices == (1, 2, 3, 0)
+
+
+def test_a_failing_scorer_raises_by_default() -> None:
+    """The error says which scorer failed and how."""
+
+    def broken(query: str, texts: list[str]) -> list[float]:
+        raise RuntimeError("CUDA out of memory")
+
+    with pytest.raises(RerankError, match=r"scorer .*broken failed with RuntimeError: CUDA out of memory"):
+        place(ABCD, query="q", rerank=broken)
+
+
+def test_a_failing_scorer_may_leave_the_order_as_it_was() -> None:
+    """With `on_error="input_order"` the earlier ranking stays, with a warning and the reason in the record."""
+
+    def broken(query: str, texts: list[str]) -> list[float]:
+        raise TimeoutError("too slow")
+
+    with pytest.warns(EdgeOrderWarning, match="too slow"):
+        placement = place(ABCD, query="q", rerank=Rerank(broken, on_error="input_order"), order="relevance")
+    assert placement.indices == (0, 1, 2, 3)
+    assert placement.record.notes[0] == "rerank failed, the order before it was kept: TimeoutError: too slow"
+    assert (placement.record.chunks[0].score, placement.record.chunks[0].rerank_score) == (1.0, None)
+    assert placement.record.scorer is None
+
+
+async def _coroutine(query: str, texts: list[str]) -> list[float]:
+    await asyncio.sleep(0)
+    return [0.1, 0.4, 0.3, 0.2]
+
+
+class _Twins:
+    def __call__(self, query: str, texts: list[str]) -> list[float]:
+        raise AssertionError("the async twin is there to be used")
+
+    async def acall(self, query: str, texts: list[str]) -> list[float]:
+        return await _coroutine(query, texts)
+
+
+@pytest.mark.parametrize("scorer", [_coroutine, _Twins(), lambda query, texts: [0.1, 0.4, 0.3, 0.2]])
+async def test_scorers_may_be_async(scorer: Any) -> None:
+    """A coroutine function, an object with `acall`, and a plain function give the same placement in async use."""
+    assert (await aplace(ABCD, query="q", rerank=scorer, order="relevance")).indices == (1, 2, 3, 0)
+
+
+def test_an_async_scorer_in_a_sync_call_is_a_clear_error() -> None:
+    """A coroutine is not a list of scores, and is not left unawaited."""
+    with pytest.raises(RerankError, match="is async; use the async methods"):
+        place(ABCD, query="q", rerank=_coroutine)
+
+
+async def test_scoring_never_blocks_the_event_loop() -> None:
+    """While a blocking scorer runs, a 10 ms heartbeat never stalls for 100 ms."""
+
+    def slow(query: str, texts: list[str]) -> list[float]:
+        time.sleep(0.3)
+        return [1, 2, 3, 4]
+
+    gaps: list[float] = []
+
+    async def heartbeat() -> None:
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.01)
+            gaps.append(time.perf_counter() - last)
+            last = time.perf_counter()
+
+    beat = asyncio.create_task(heartbeat())
+    await aplace(ABCD, query="q", rerank=slow)
+    beat.cancel()
+    assert len(gaps) > 5
+    assert max(gaps) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"scorer": 3}, TypeError, "rerank must be a callable"),
+        ({"scorer": print, "scale": "softmax"}, ValueError, "Rerank.scale='softmax' is not one of: raw, sigmoid"),
+        (
+            {"scorer": print, "on_error": "ignore"},
+            ValueError,
+            "Rerank.on_error='ignore' is not one of: raise, input_order",
+        ),
+    ],
+)
+def test_impossible_rerank_settings_are_refused(settings: Any, error: type[Exception], message: str) -> None:
+    """A value out of range or of the wrong type is named at construction."""
+    with pytest.raises(error, match=message):
+        Rerank(**settings)

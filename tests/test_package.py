@@ -1,0 +1,145 @@
+"""The shape of the package: what imports what, what a wheel holds, and what runs without the frameworks."""
+
+import importlib
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ["edgeorder", "langchain_edgeorder", "llamaindex_edgeorder"]
+HEAVY = ["pydantic", "torch", "tiktoken", "numpy", "scipy", "matplotlib", "langchain_core", "llama_index", "asyncio"]
+
+
+def python(code: str, executable: str = sys.executable) -> str:
+    """Run code in a fresh interpreter, away from the checkout, and return what it printed."""
+    run = subprocess.run([executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("package", "forbidden"),
+    [
+        ("edgeorder", HEAVY),
+        (
+            "langchain_edgeorder",
+            ["langchain", "langchain_classic", "langchain_community", "llama_index", "torch", "tiktoken", "numpy"],
+        ),
+        ("llamaindex_edgeorder", ["langchain_core", "torch", "sentence_transformers"]),
+    ],
+)
+def test_importing_a_package_loads_nothing_heavy(package: str, forbidden: list[str]) -> None:
+    """An import loads no framework but its own, and the core nothing at all."""
+    code = f"import sys, {package}; print([m for m in {forbidden!r} if m in sys.modules])"
+    assert python(code) == "[]"
+
+
+def test_placing_without_a_budget_loads_no_tokenizer() -> None:
+    """Reordering needs neither tiktoken nor the network."""
+    code = (
+        "import sys; from edgeorder import *; place([Chunk('x' * 2000)] * 9).block\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    assert python(code) == "[]"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_is_complete_and_sorted(package: str) -> None:
+    """Every public name is listed, exists, and is found by `dir`."""
+    module = importlib.import_module(package)
+    names = module.__all__
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    assert all(getattr(module, name) is not None for name in names)
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith(package)
+    }
+    assert public <= set(names)
+    assert set(names) <= set(dir(module))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """The lazy exports do not swallow a misspelt name."""
+    with pytest.raises(AttributeError, match="no attribute 'plaec'"):
+        importlib.import_module("edgeorder").plaec  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as a user's pip would."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_three_typed_packages_and_nothing_else(wheel: Path) -> None:
+    """The distribution installs the three packages, their type markers and its metadata."""
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == set(PACKAGES)
+    assert all(f"{package}/py.typed" in names for package in PACKAGES)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Make an environment with the core, its own dependencies and the test tools; return its interpreter."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=True)
+    executable = str(folder / "bin" / "python")
+    subprocess.run(
+        [executable, "-m", "pip", "install", "-q", str(wheel), "pytest", "pytest-asyncio", "hypothesis"],
+        check=True,
+        capture_output=True,
+    )
+    return executable
+
+
+def test_the_bare_core_passes_its_tests(bare: str) -> None:
+    """With nothing but its own dependencies installed, the core passes every core test."""
+    from edgeorder.tokens import _shipped_with_llama_index
+
+    run = subprocess.run(
+        [
+            bare,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            str(ROOT / "pyproject.toml"),
+            str(ROOT / "tests/core"),
+        ],
+        env={**os.environ, "TIKTOKEN_CACHE_DIR": str(_shipped_with_llama_index("o200k_base"))},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT / "tests",
+    )
+    assert run.returncode == 0, run.stdout[-3000:]
+    assert "skipped" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "line"),
+    [
+        ("langchain_edgeorder", "langchain-core is not installed; run: pip install 'edgeorder[langchain]'"),
+        ("llamaindex_edgeorder", "llama-index-core is not installed; run: pip install 'edgeorder[llamaindex]'"),
+    ],
+)
+def test_a_missing_extra_says_the_pip_line(bare: str, package: str, line: str) -> None:
+    """Importing an adapter without its framework names the line that installs it."""
+    code = f"try:\n    import {package}\nexcept ImportError as error: print(error)"
+    assert python(code, bare) == line
