@@ -18,6 +18,7 @@ TokenCounter: TypeAlias = Callable[[str], int]
 Overflow: TypeAlias = Literal["skip", "stop", "truncate", "error"]
 _OVERFLOWS = ("skip", "stop", "truncate", "error")
 _PATIENCE = 8  # misfits in a row after which "skip" gives up
+_RECUTS = 3  # times that a shortened chunk is cut further before it is dropped
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Packing(NamedTuple):
     """What fits. Its collections change while the joined block is being settled.
 
     Args:
+        budget: The budget.
         kept: Ranks (0-based) that fit, best first.
         room: Tokens that the block may need.
         count: The checked counter.
@@ -100,6 +102,7 @@ class Packing(NamedTuple):
         texts: Shortened bodies by input index.
     """
 
+    budget: Budget
     kept: list[int]
     room: int
     count: TokenCounter
@@ -119,7 +122,7 @@ def pack(view: ChunkView, ranking: Sequence[int], kept: Sequence[int], budget: B
     from edgeorder.tokens import named_counter
 
     count, name = named_counter(budget.counter)
-    packing = Packing([], budget.room(count), count, name, [], {}, {})
+    packing = Packing(budget, [], budget.room(count), count, name, [], {}, {})
     if not kept:
         return packing
     between = count(layout.separator) if len(kept) > 1 else 0
@@ -146,37 +149,40 @@ def pack(view: ChunkView, ranking: Sequence[int], kept: Sequence[int], budget: B
     return packing
 
 
-def settle(packing: Packing, view: ChunkView, ranking: Sequence[int], budget: Budget, joined: Callable[[], str]) -> int:
-    """Drop the weakest chunks until the joined block fits, and return its tokens.
+def fitting_tokens(packing: Packing, view: ChunkView, ranking: Sequence[int], block: str, attempt: int) -> int | None:
+    """Count the joined block; where it does not fit, let the weakest chunk go.
 
     Args:
-        packing: What fits so far; changed in place.
+        packing: What was kept so far; where the block does not fit, it is changed.
         view: The chunks.
         ranking: Input indices, best first.
-        budget: The budget.
-        joined: Gives the block of what `packing` holds at the moment it is called.
+        block: The joined block of what `packing` keeps.
+        attempt: How many blocks were too long before, from 0.
+
+    Returns:
+        Tokens of the block if it fits, else None: there is a new block to count.
 
     Raises:
-        BudgetError: With `overflow="error"`, if the joined block does not fit although its parts do.
+        BudgetError: With `overflow="error"`, if the block does not fit although its parts do.
     """
-    recuts = 3
-    while packing.kept:
-        tokens = packing.count(joined())
-        excess = tokens - packing.room
-        if excess <= 0:
-            return tokens
-        rank = packing.kept[-1]
-        index = ranking[rank]
-        if budget.overflow == "error":
-            raise _does_not_fit(index, rank, packing.counts[index], packing.counts[index] - excess, budget)
-        if index in packing.texts and recuts:
-            recuts -= 1
-            if _shorten(packing, view, index, packing.count(view.rendered(index, packing.texts[index])) - excess):
-                continue
-        packing.kept.pop()
-        packing.texts.pop(index, None)
-        packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
-    return 0
+    if not packing.kept:
+        return 0
+    tokens = packing.count(block)
+    excess = tokens - packing.room
+    if excess <= 0:
+        return tokens
+    rank = packing.kept[-1]
+    index = ranking[rank]
+    if packing.budget.overflow == "error":
+        raise _does_not_fit(index, rank, packing.counts[index], packing.counts[index] - excess, packing.budget)
+    if index in packing.texts and attempt < _RECUTS:
+        cut = packing.count(view.rendered(index, packing.texts[index]))
+        if _shorten(packing, view, index, cut - excess):
+            return None
+    packing.kept.pop()
+    packing.texts.pop(index, None)
+    packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
+    return None
 
 
 def _shorten(packing: Packing, view: ChunkView, index: int, room: int) -> bool:

@@ -148,5 +148,5 @@ class Placement:
         }
 
     def _check_length(self, items: Sequence[object]) -> None:
-        if len(items) != len(self._trace.view):
-            raise ValueError(f"this placement is of {len(self._trace.view)} items, not {len(items)}")
+        if len(items) != len(self._trace.ranking):
+            raise ValueError(f"this placement is of {len(self._trace.ranking)} items, not {len(items)}")

@@ -8,15 +8,15 @@ Every face of every adapter comes through here. A stage that was not asked for c
 import time
 import warnings
 from collections.abc import Sequence
+from itertools import count
 from operator import itemgetter
-from typing import NamedTuple
 
 from edgeorder.auto import Auto
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.errors import EdgeOrderWarning
 from edgeorder.listening import Recorder, check_recorders, deliver
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
-from edgeorder.packing import Budget, Packing, pack, settle
+from edgeorder.packing import Budget, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
 from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.ranking import RankBy, as_score, by_score, indices_at, rank
@@ -24,13 +24,6 @@ from edgeorder.reading import Reading, block_units
 from edgeorder.rendering import Layout, Style
 from edgeorder.reranking import Rerank, Reranked, Scorer, ascore, score
 from edgeorder.selecting import Cut, Dedupe, with_min_score, with_top_n, without_duplicates
-
-
-class _Arrangement(NamedTuple):
-    positions: Sequence[int]  # the 0-based rank at each position
-    units: list[list[int]] | None
-    order: str
-    reason: str
 
 
 def place(
@@ -126,30 +119,28 @@ def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placemen
     if scores is not None:
         ranking = [ranking[place] for place in by_score([scores[index] for index in ranking])]
     kept, cuts = _select(view, plan, ranking, scores)
+    packing = tokens = None
     texts: dict[int, str] = {}
-    tokens = packing = arrangement = None
     if plan.budget is not None:
         packing = pack(view, ranking, kept, plan.budget, plan.layout)
         kept, texts = packing.kept, packing.texts
-
-        def joined() -> str:
-            nonlocal arrangement
-            arrangement = _order(view, plan, ranking, kept, scores)
-            bodies = ((ranking[rank], texts.get(ranking[rank])) for rank in arrangement.positions)
-            return plan.layout.join(view.rendered(index, body) for index, body in bodies)
-
-        tokens = settle(packing, view, ranking, plan.budget, joined)
+    positions, units, order, reason = _order(view, plan, ranking, kept, scores)
+    if packing is not None:
+        # The joined block can need more than its parts, and which block it is depends on what is kept.
+        for attempt in count():
+            indices = indices_at(ranking, positions)
+            block = plan.layout.join(view.rendered(index, texts.get(index)) for index in indices)
+            tokens = fitting_tokens(packing, view, ranking, block, attempt)
+            if tokens is not None:
+                break
+            positions, units, order, reason = _order(view, plan, ranking, kept, scores)
         cuts += packing.cuts
-    if arrangement is None or not kept:
-        arrangement = _order(view, plan, ranking, kept, scores)
-
     if cuts:
         cuts.sort(key=itemgetter(1))
         if not kept:
             _warn_of_empty(cuts, packing)
-    trace = Trace(view, ranking, arrangement.units, plan, time.time(), packing, reranked)
-    indices = indices_at(ranking, arrangement.positions)
-    return Placement(indices, arrangement.order, arrangement.reason, cuts, texts, tokens, trace)
+    trace = Trace(view, ranking, units, plan, time.time(), packing, reranked)
+    return Placement(indices_at(ranking, positions), order, reason, cuts, texts, tokens, trace)
 
 
 def _select(
@@ -180,8 +171,12 @@ def _order(
     ranking: Sequence[int],
     kept: Sequence[int],
     scores: Sequence[float | None] | None,
-) -> _Arrangement:
-    """Group the kept ranks into block units, order the units, and lay out their chunks."""
+) -> tuple[Sequence[int], list[list[int]] | None, str, str]:
+    """Group the kept ranks into block units, order the units, and lay out their chunks.
+
+    Returns:
+        The rank (0-based) at each position, the units if any holds more than one chunk, and the order and its reason.
+    """
     units = block_units(view, ranking, kept, plan.reading)
     order: Order
     if isinstance(plan.order, Auto):
@@ -192,10 +187,10 @@ def _order(
     n = len(kept if units is None else units)
     places = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
     if units is not None:
-        return _Arrangement([rank for place in places for rank in units[place]], units, name, reason)
+        return [rank for place in places for rank in units[place]], units, name, reason
     if type(kept) is not range:
         places = [kept[place] for place in places]
-    return _Arrangement(places, None, name, reason)
+    return places, None, name, reason
 
 
 def _warn_of_empty(cuts: Sequence[Cut], packing: Packing | None) -> None:

@@ -102,15 +102,18 @@ class Documents(ChunkView):
         return self.sources((index,))[0]
 
     def sources(self, indices: Sequence[int]) -> list[object]:
+        documents = [self._documents[index] for index in indices]
+        metadatas = [document.metadata for document in documents]
         name = plain_name(self._keys.source_key)
-        paged = self._uses("start_index")
-        sources: list[object] = []
-        for index in indices:
-            metadata = self._documents[index].metadata
-            source = metadata.get(name) if name else self._read(index, self._keys.source_key)
-            if paged and source is not None and "start_index" in metadata and "page" in metadata:
-                source = (source, metadata["page"])  # start_index starts anew on every page
-            sources.append(source)
+        if name:
+            sources: list[object] = [metadata.get(name) for metadata in metadatas]
+        else:
+            sources = [read(*item, self._keys.source_key) for item in zip(documents, metadatas, strict=True)]
+        if self._uses("start_index") and any("start_index" in metadata for metadata in metadatas):
+            # start_index starts anew on every page, so there the page belongs to the source.
+            for place, metadata in enumerate(metadatas):
+                if sources[place] is not None and "start_index" in metadata and "page" in metadata:
+                    sources[place] = (sources[place], metadata["page"])
         return sources
 
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
