@@ -19,7 +19,7 @@ class Auto:
         short_bytes: A block of at most this many UTF-8 bytes is short (4,800 are about 1,200 English tokens).
         flat: Scores that descend with rank and span at most this much are flat.
         decisive: If given, a best score that leads the second by at least this much needs no bookend either.
-            Off by default: rank 1 sits at the head in both orders.
+            Off by default: the unit of rank 1 sits at the head in both orders.
 
     Raises:
         ValueError: For a negative value.

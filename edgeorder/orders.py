@@ -5,6 +5,7 @@ position (0 = head). A measured profile is the same kind of thing, so it fits wh
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from operator import index
 from types import MappingProxyType
 from typing import TypeAlias
@@ -32,7 +33,8 @@ def reverse(n: int) -> Sequence[int]:
     return range(n - 1, -1, -1)
 
 
-def bookend(n: int) -> Sequence[int]:
+@lru_cache(maxsize=64)
+def bookend(n: int) -> tuple[int, ...]:
     """Best first, second best last, and so on inwards; the weakest in the middle (Liu et al., TACL 2024).
 
     >>> bookend(4), bookend(5)
@@ -41,7 +43,7 @@ def bookend(n: int) -> Sequence[int]:
     return (*range(0, n, 2), *range(n - 1 - n % 2, 0, -2))
 
 
-def bookend_tail(n: int) -> Sequence[int]:
+def bookend_tail(n: int) -> tuple[int, ...]:
     """The mirror of `bookend`: best last, second best first.
 
     >>> bookend_tail(4)
@@ -50,7 +52,7 @@ def bookend_tail(n: int) -> Sequence[int]:
     return bookend(n)[::-1]
 
 
-def long_context_reorder(n: int) -> Sequence[int]:
+def long_context_reorder(n: int) -> tuple[int, ...]:
     """What LangChain's `LongContextReorder` does: best first for odd n, best LAST for even n.
 
     >>> long_context_reorder(4), long_context_reorder(5)
@@ -60,7 +62,13 @@ def long_context_reorder(n: int) -> Sequence[int]:
 
 
 ORDERS: Mapping[str, Order] = MappingProxyType(
-    {order.__name__: order for order in (relevance, bookend, bookend_tail, reverse, long_context_reorder)}
+    {
+        "relevance": relevance,
+        "bookend": bookend,
+        "bookend_tail": bookend_tail,
+        "reverse": reverse,
+        "long_context_reorder": long_context_reorder,
+    }
 )
 """The orders that have a name."""
 

@@ -1,0 +1,168 @@
+"""Each example is run as a user runs it: as a script, from another folder, with nothing but its output to judge by."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+CELL = re.compile(r"([\d-]+) +(> )?(\d+) +[╭│╰]? *([a-z-]+ §\d+) +(\(?\d+\)?)")
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="module")
+def run(elsewhere):
+    """Run an example with every warning an error, and return what it printed."""
+    colour = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+    environment = {name: value for name, value in os.environ.items() if name not in colour}
+    environment["PYTHONIOENCODING"] = "utf-8"
+
+    def run(name: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", str(EXAMPLES / name)],
+            cwd=elsewhere,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def quickstart(run):
+    return run("quickstart.py")
+
+
+def rows_of(quickstart: str, title: str) -> list[re.Match[str]]:
+    """Return the rows of a table of the quickstart, which stands right of others."""
+    lines = quickstart.splitlines()
+    top = next(number for number, line in enumerate(lines) if title in line)
+    rule = lines[top + 2]
+    left = {"LongContextReorder sends": 1, "EdgeOrder sends": 2}[title]
+    start = [match.start() for match in re.finditer("─+", rule)][left]
+    end = ([match.end() for match in re.finditer("─+", rule)])[left]
+    cells = [CELL.fullmatch(line[start:end].strip()) for line in lines[top + 3 :]]
+    return [cell for cell in cells if cell]
+
+
+def number_after(text: str, before: str) -> int:
+    """Return the first number after a piece of text."""
+    match = re.search(re.escape(before) + r"\D*([\d,]+)", text)
+    assert match, f"no number after {before!r}"
+    return int(match[1].replace(",", ""))
+
+
+def test_quickstart_fits_100_columns(quickstart):
+    """No line of the output is wider than 100 characters, so the tables stand side by side."""
+    assert max(map(len, quickstart.splitlines())) <= 100
+
+
+def test_quickstart_best_chunk_first_with_edgeorder(quickstart):
+    """EdgeOrder's table starts with rank 1 at position 0 and ends with rank 2."""
+    sent = [row for row in rows_of(quickstart, "EdgeOrder sends") if row[1] != "-"]
+    assert (sent[0][1], sent[0][2], sent[0][3]) == ("0", "> ", "1")
+    assert sent[-1][3] == "2"
+
+
+def test_quickstart_best_chunk_last_with_long_context_reorder(quickstart):
+    """LongContextReorder, given 20 chunks, sends all of them, rank 2 first and rank 1 last."""
+    ranks = [int(row[3]) for row in rows_of(quickstart, "LongContextReorder sends")]
+    assert sorted(ranks) == list(range(1, 21))
+    assert (ranks[0], ranks[-1]) == (2, 1)
+
+
+def test_quickstart_keeps_the_budget_and_loses_nothing(quickstart):
+    """What EdgeOrder sends fits 2,000 tokens, what LongContextReorder sends does not; every rank is sent or dropped."""
+    rows = rows_of(quickstart, "EdgeOrder sends")
+    sent = [row for row in rows if row[1] != "-"]
+    dropped = [row for row in rows if row[1] == "-"]
+    total = number_after(quickstart, "EdgeOrder           best chunk at position 0 of 11;")
+    assert sum(int(row[5]) for row in sent) <= total <= 2000
+    assert sorted(int(row[3]) for row in rows) == list(range(1, 21))
+    assert max(int(row[3]) for row in sent) < min(int(row[3]) for row in dropped)
+    assert all(row[5].startswith("(") for row in dropped)
+    assert number_after(quickstart, "LongContextReorder  best chunk at position 19 of 19;") > 2000
+
+
+def test_quickstart_reads_neighbours_in_document_order(quickstart):
+    """Neighbouring sections stand together in the order of their document, whatever their ranks."""
+    names = [row[4] for row in rows_of(quickstart, "EdgeOrder sends")]
+    at = names.index("approvals §1")
+    assert names[at : at + 3] == ["approvals §1", "approvals §2", "approvals §3"]
+
+
+def test_quickstart_source_order(quickstart):
+    """With reading="source", sections 4, 1, 7 of one document become 1, 4, 7."""
+    assert "hotels §4, hotels §1, hotels §7  ->  hotels §1, hotels §4, hotels §7" in quickstart
+
+
+def test_quickstart_says_why(quickstart):
+    """The order, the reason for it and the reason for each drop are said in words."""
+    assert re.search(r"its order +bookend, because: long block", quickstart)
+    assert re.search(r"dropped +did not fit the budget: rank 13, 14", quickstart)
+
+
+def test_langchain_chain(run):
+    """The model sees the sections in the order of the record, rank 1 first, within the room; the answer comes out."""
+    out = run("langchain_chain.py")
+    seen = out.split("What the model saw:")[1].split("Question:")[0]
+    assert seen.index("Hotel limits in listed cities") < seen.index("Paying more than a hotel limit")
+    placed = re.findall(r"^ +(\d+) +(\d+) +(\d+)  \S+ §\d+$", out, re.MULTILINE)
+    assert placed[0][:2] == ("0", "1")
+    used, room = re.search(r"(\d+) tokens in a room of (\d+)", out).groups()
+    assert sum(int(tokens) for _, _, tokens in placed) <= int(used) <= int(room) < 1500
+    assert len(re.findall(r"^The answer: €290", out, re.MULTILINE)) == 2
+    ranks = [int(rank) for _, rank, _ in placed]
+    assert f"The placement: Placement(bookend: ranks {ranks}" in out
+
+
+def test_langchain_agent(run):
+    """The tool message holds at most 8 sections, in the order that the record says, and the record names the rest."""
+    out = run("langchain_agent.py")
+    message = out.split("in this order:\n")[1].split("\n\n")[0].split("\n")
+    sections = [line.strip() for line in message]
+    sent = re.search(r"sent: +(.*)", out)[1]
+    assert sections == re.findall(r"[a-z-]+ §\d+", sent)
+    assert 1 < len(sections) <= 8
+    assert sections[0] in sent.split(" (rank 1)")[0]
+    assert "rank 9 (top_n)" in out
+    assert number_after(out, "at most 4800 bytes), ") <= 800
+
+
+def test_llamaindex_query_engine(run):
+    """The same nodes need two calls of the model without edgeorder, and one with it, inside the room for one call."""
+    out = run("llamaindex_query_engine.py")
+    assert number_after(out, "Model calls without edgeorder:") == 2
+    assert number_after(out, "Model calls with edgeorder:") == 1
+    assert number_after(out, "bytes);") <= number_after(out, "one call has room for")
+    placed = re.findall(r"^ +(\d+) +(\d+) +\d+  (\S+ §\d+)$", out, re.MULTILINE)
+    assert [int(position) for position, _, _ in placed] == list(range(len(placed)))
+    run_of_neighbours = [node for _, _, node in placed if node.startswith("long-stays")]
+    assert run_of_neighbours == sorted(run_of_neighbours)
+    assert len(placed) + len(re.findall("^ dropped", out, re.MULTILINE)) == 20
+
+
+def test_handbook():
+    """The corpus has some 40 sections of 80 to 200 words, numbered from 1 in each document."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from handbook import *; [print(s.document, s.number, len(s.text.split()) "
+         "- len(s.title.split())) for s in load_sections()]"],
+        cwd=EXAMPLES, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    sections = [line.split() for line in done.stdout.splitlines()]
+    assert 38 <= len(sections) <= 42
+    for document in {name for name, _, _ in sections}:
+        numbers = [int(number) for name, number, _ in sections if name == document]
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert all(80 <= int(words) <= 200 for _, _, words in sections)
