@@ -60,6 +60,8 @@ class Budget:
             tiktoken_counter(self.counter)
         elif self.counter is not None and not callable(self.counter):
             raise TypeError(f"Budget.counter must be a name or a callable from text to tokens, not {self.counter!r}")
+        if isinstance(self.reserve, list):  # as a tuple, so that what was loaded from JSON equals what was written
+            object.__setattr__(self, "reserve", tuple(self.reserve))
         if self.overflow not in _OVERFLOWS:
             raise bad_choice("Budget.overflow", self.overflow, _OVERFLOWS)
         for part in self._reserved_parts():

@@ -14,8 +14,8 @@ from pydantic import (
     ConfigDict,
     Field,
     FieldSerializationInfo,
-    PlainSerializer,
     PlainValidator,
+    field_serializer,
     model_validator,
 )
 
@@ -50,13 +50,9 @@ def to_plain(value: object, where: str) -> Any:
     return value
 
 
-def _setting(load: Callable[[Any], object] = lambda value: value) -> tuple[PlainValidator, PlainSerializer]:
-    """Return how a field is checked (by `place` itself, later), loaded and dumped."""
-
-    def dump(value: object, info: FieldSerializationInfo) -> Any:
-        return to_plain(value, info.field_name)
-
-    return PlainValidator(load), PlainSerializer(dump)
+def _setting(load: Callable[[Any], object] = lambda value: value) -> tuple[PlainValidator]:
+    """Return how a field is checked (by `place` itself, later) and loaded."""
+    return (PlainValidator(load),)
 
 
 def _from_dict(kind: type) -> Callable[[Any], object]:
@@ -141,8 +137,27 @@ class PlacementSettings(BaseModel):
             check_key(name, getattr(self, name))
         return self
 
+    @field_serializer(
+        "rank_by",
+        "rerank",
+        "dedupe",
+        "top_n",
+        "min_score",
+        "budget",
+        "reading",
+        "order",
+        "layout",
+        "recorders",
+        "score_key",
+        "source_key",
+        "offset_key",
+        "end_key",
+    )
+    def _dump(self, value: Any, info: FieldSerializationInfo) -> Any:
+        return to_plain(value, info.field_name)
+
     def __getstate__(self) -> dict[Any, Any]:
-        for name in PlacementSettings.model_fields:
+        for name in type(self).model_fields.keys() - {"callback_manager"}:
             try:
                 pickle.dumps(getattr(self, name))
             except Exception as error:

@@ -10,6 +10,7 @@ from edgeorder.settings import PlacementSettings
 
 INDEX_KEYS = ("chunk_index", "index", "page_label")
 FILE_KEYS = ("file_path", "file_name")
+_MARK = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
 
 
 class Nodes(ChunkView):
@@ -45,16 +46,14 @@ class Nodes(ChunkView):
         return self._nodes[index].node.get_content(MetadataMode.NONE).strip()
 
     def affixes(self, index: int) -> tuple[str, str]:
-        content = self._nodes[index].node.get_content(MetadataMode.LLM).strip()
-        body = self.text(index)
-        # The usual template puts the body last; a body that also stands in the metadata must not be found there.
-        start = len(content) - len(body) if content.endswith(body) else content.find(body)
-        if start < 0:
+        content = with_body(self._nodes[index], _MARK).node.get_content(MetadataMode.LLM).strip()
+        head, found, tail = content.partition(_MARK)
+        if not found or _MARK in tail:
             raise ValueError(
-                f"nodes[{index}] does not show its own text to the LLM: get_content(MetadataMode.LLM) gives "
-                f"{content!r:.200}. Put {{content}} into its text_template."
+                f"nodes[{index}] must show its own text to the LLM exactly once; get_content(MetadataMode.LLM) gives "
+                f"{content!r:.200}. Put {{content}} once into its text_template."
             )
-        return content[:start], content[start + len(body) :]
+        return head, tail
 
     def rendered(self, index: int, body: str | None = None) -> str:
         if body is None:
@@ -83,7 +82,11 @@ class Nodes(ChunkView):
             if isinstance(parent, RelatedNodeInfo):
                 sources.append(parent.node_id)
             else:
-                sources.append(read(node, node.metadata, FILE_KEYS) if node.metadata else None)
+                source = read(node, node.metadata, FILE_KEYS) if node.metadata else None
+                page = node.metadata.get("page_label")
+                if source is not None and page is not None and getattr(node, "start_char_idx", None) is not None:
+                    source = (source, page)  # character offsets start anew on every page
+                sources.append(source)
         return sources
 
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
@@ -132,6 +135,8 @@ def with_body(node: NodeWithScore, body: str | None) -> NodeWithScore:
     """Return a copy with a text and a metadata dict of its own; id, links, templates and subclass stay."""
     inner = node.node.model_copy(update={"metadata": dict(node.node.metadata)})
     if body is not None:
+        raw = inner.get_content(MetadataMode.NONE)
+        body = raw[: len(raw) - len(raw.lstrip())] + body + raw[len(raw.rstrip()) :]
         # A copied node shares its media resources with the original until they are replaced.
         if (resource := getattr(inner, "text_resource", None)) is not None:
             inner.text_resource = resource.model_copy(update={"text": body})  # type: ignore[attr-defined]

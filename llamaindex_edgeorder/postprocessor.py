@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import getattr_static
+from typing import Any
 
 from llama_index.core import Settings
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
 from edgeorder.packing import Budget, as_budget
@@ -57,6 +59,14 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_class_name(cls, data: Any) -> Any:
+        """Accept what `model_dump` wrote: LlamaIndex adds the class name to it."""
+        if isinstance(data, dict) and data.get("class_name") == cls.class_name():
+            return {name: value for name, value in data.items() if name != "class_name"}
+        return data
+
     @classmethod
     @override
     def class_name(cls) -> str:
@@ -96,6 +106,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
+            return await super()._apostprocess_nodes(nodes, query_bundle)
         return self._nodes(nodes, await self.aplace(nodes, _query_of(query_bundle)))
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
@@ -107,7 +119,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
 
     def _rerank_starts(self, nodes: Sequence[NodeWithScore], query_str: str | None) -> None:
         rerank = as_rerank(self.rerank)
-        if rerank is not None and nodes:
+        if rerank is not None and nodes and query_str:
             top_n = len(nodes) if self.top_n is None else self.top_n
             dispatcher.event(ReRankStartEvent(query=query_str, nodes=list(nodes), top_n=top_n, model_name=rerank.name))
 
@@ -127,8 +139,12 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             for node, record in zip(placed, placement.record.placed, strict=True):
                 node.node.metadata["edgeorder"] = record.annotation()
                 for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
-                    setattr(node.node, name, [*getattr(node.node, name), "edgeorder"])
+                    keys = getattr(node.node, name)
+                    setattr(node.node, name, keys if "edgeorder" in keys else [*keys, "edgeorder"])
         return placed
+
+
+_OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
 def _query_of(query_bundle: QueryBundle | None) -> str | None:

@@ -1,0 +1,190 @@
+"""Nothing of the caller's is changed: the same nodes come back, or copies that keep everything."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from llama_index.core import Document, Settings
+from llama_index.core.schema import (
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from edgeorder import Budget
+from llamaindex_edgeorder import EdgeOrderPostprocessor
+
+
+class Clause(TextNode):
+    """A user's own kind of node."""
+
+    paragraph: int = 0
+
+
+class Hit(NodeWithScore):
+    """A user's own kind of scored node."""
+
+    retriever: str = "bm25"
+
+
+KINDS: dict[str, tuple[type, dict[str, Any]]] = {
+    "TextNode": (TextNode, {"start_char_idx": 5, "end_char_idx": 500}),
+    "Node": (Node, {}),
+    "Document": (Document, {}),
+    "IndexNode": (IndexNode, {"index_id": "table"}),
+    "ImageNode": (ImageNode, {"image_url": "https://example.org/map.png"}),
+    "subclass": (Clause, {"paragraph": 7}),
+}
+
+
+def _node(kind: str, text: str, **fields: Any) -> Any:
+    cls, extra = KINDS[kind]
+    content = {"text_resource": {"text": text, "mimetype": "text/markdown"}} if cls is Node else {"text": text}
+    return cls(
+        **content,
+        **extra,
+        **{
+            "id_": "rule-1",
+            "metadata": {"title": "Refunds", "tags": ["a", "b"], "secret": "x"},
+            "excluded_llm_metadata_keys": ["secret"],
+            "excluded_embed_metadata_keys": ["tags"],
+            "metadata_template": "{key} = {value}",
+            "metadata_separator": " | ",
+            "text_template": "[{metadata_str}]\n{content}",
+            "embedding": [0.1, 0.2],
+            "relationships": {
+                NodeRelationship.SOURCE: RelatedNodeInfo(node_id="handbook"),
+                NodeRelationship.NEXT: RelatedNodeInfo(node_id="rule-2"),
+            },
+            **fields,
+        },
+    )
+
+
+def _nodes() -> list[NodeWithScore]:
+    kinds = list(KINDS) * 2
+    nodes = [
+        _node(kind, f"Rule {i} says this. It says that too. And more of it.", id_=f"rule-{i}", relationships={})
+        for i, kind in enumerate(kinds)
+    ]
+    return [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"order": "bookend", "rank_by": "score"},
+        {"budget": Budget(100, overflow="truncate"), "order": "reverse"},
+        {"budget": 60, "dedupe": "text", "top_n": 3},
+        {"annotate": True, "order": "bookend"},
+        {"annotate": True, "budget": Budget(100, overflow="truncate"), "rerank": lambda q, texts: range(len(texts))},
+    ],
+    ids=["default", "order", "truncate", "cuts", "annotate", "all"],
+)
+async def test_nothing_of_the_input_is_changed(settings: dict[str, Any]) -> None:
+    """The list, its nodes, their metadata and scores are the same before and after, sync and async."""
+    nodes = _nodes()
+    before, objects = deepcopy(nodes), list(nodes)
+    post = EdgeOrderPostprocessor(**settings)
+    first = post.postprocess_nodes(nodes, query_str="q")
+    texts = [node.node.get_content(MetadataMode.ALL) for node in first]
+    await post.apostprocess_nodes(nodes, query_str="q")
+    assert nodes == before
+    assert all(node is original for node, original in zip(nodes, objects, strict=True))
+    assert [node.node.get_content(MetadataMode.ALL) for node in first] == texts
+
+
+def test_the_same_objects_come_back() -> None:
+    """Without shortening or annotation the returned list holds the very objects that were given."""
+    nodes = _nodes()
+    returned = EdgeOrderPostprocessor(order="bookend", budget=100).postprocess_nodes(nodes)
+    assert 1 < len(returned) < len(nodes)
+    assert {id(node) for node in returned} < {id(node) for node in nodes}
+    assert all("edgeorder" not in node.metadata for node in returned)
+
+
+def test_only_the_shortened_node_is_a_copy() -> None:
+    """With `overflow="truncate"` the nodes that fit whole are the given objects, and one is a copy."""
+    nodes = _nodes()
+    returned = EdgeOrderPostprocessor(budget=Budget(120, overflow="truncate")).postprocess_nodes(nodes)
+    assert [node is original for node, original in zip(returned, nodes, strict=False)] == [True] * 3 + [False]
+    assert len(returned) == 4
+    assert returned[3].node.get_content(MetadataMode.NONE) == "Rule 3 says this. It says that too."
+
+
+@pytest.mark.parametrize("annotate", [False, True])
+@pytest.mark.parametrize("wrapper", [NodeWithScore, Hit])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shortened_copy_keeps_everything_but_the_text(kind: str, wrapper: Any, annotate: bool) -> None:
+    """A shortened copy keeps class, id, links, templates, keys and embedding, with a metadata dict of its own."""
+    original = wrapper(node=_node(kind, "One sentence fits. Another one does not fit at all."), score=0.5)
+    before = deepcopy(original)
+    room = len(Settings.tokenizer(_node(kind, "One sentence fits. Another").get_content(MetadataMode.LLM)))
+    post = EdgeOrderPostprocessor(budget=Budget(room, overflow="truncate"), annotate=annotate)
+    (copy,) = post.postprocess_nodes([original])
+    assert original == before
+    assert copy.node.get_content(MetadataMode.NONE) == "One sentence fits."
+    assert type(copy) is wrapper
+    assert type(copy.node) is KINDS[kind][0]
+    assert copy.node is not original.node
+    assert copy.node.metadata is not original.node.metadata
+    assert len(Settings.tokenizer(copy.node.get_content(MetadataMode.LLM))) <= room
+    different = {
+        name for name in type(copy.node).model_fields if getattr(copy.node, name) != getattr(original.node, name)
+    }
+    added = {"metadata", "excluded_llm_metadata_keys", "excluded_embed_metadata_keys"} if annotate else set()
+    assert different == added | ({"text"} if "text" in type(copy.node).model_fields else {"text_resource"})
+    assert copy.model_dump(exclude={"node"}) == original.model_dump(exclude={"node"})
+    if kind == "Node":
+        assert copy.node.text_resource.mimetype == "text/markdown"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_annotations_go_into_copies_and_out_of_every_text(kind: str) -> None:
+    """`annotate=True` writes rank, position and scores under "edgeorder", hidden from the LLM and the embedding."""
+    originals = [
+        NodeWithScore(node=_node(kind, text, id_=text, relationships={}), score=score)
+        for text, score in (("A", 0.9), ("B", None), ("C", 0.7))
+    ]
+    post = EdgeOrderPostprocessor(annotate=True, order="reverse")
+    returned = post.postprocess_nodes(originals)
+    assert [node.node_id for node in returned] == ["C", "B", "A"]
+    assert [node.metadata["edgeorder"] for node in returned] == [
+        {"rank": rank, "position": position, "score": score, "rerank_score": None}
+        for rank, position, score in ((3, 0, 0.7), (2, 1, None), (1, 2, 0.9))
+    ]
+    for node, original in zip(returned, originals[::-1], strict=True):
+        assert "edgeorder" not in original.metadata
+        assert original.node.excluded_llm_metadata_keys == ["secret"]
+        for mode in (MetadataMode.LLM, MetadataMode.EMBED, MetadataMode.NONE):
+            assert node.node.get_content(mode) == original.node.get_content(mode)
+        assert "edgeorder" in node.node.get_content(MetadataMode.ALL) or kind == "Document"
+
+
+def test_annotating_twice_leaves_the_newer_annotation_once() -> None:
+    """Nodes that were annotated before get the new annotation in its place, and their keys stay excluded once."""
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in "AB"]
+    once = EdgeOrderPostprocessor(annotate=True, order="reverse").postprocess_nodes(nodes)
+    twice = EdgeOrderPostprocessor(annotate=True, order="relevance").postprocess_nodes(once)
+    assert [node.text for node in twice] == ["B", "A"]
+    assert [node.metadata["edgeorder"]["rank"] for node in once] == [2, 1]
+    assert [node.metadata["edgeorder"]["rank"] for node in twice] == [1, 2]
+    assert twice[0].node.excluded_llm_metadata_keys == ["edgeorder"]
+    assert twice[0].node.excluded_embed_metadata_keys == ["edgeorder"]
+
+
+def test_the_budget_holds_on_annotated_nodes() -> None:
+    """Annotation costs no token: what the LLM sees of annotated nodes is the block that was counted."""
+    nodes = _nodes()
+    post = EdgeOrderPostprocessor(annotate=True, budget=100, order="bookend")
+    returned = post.postprocess_nodes(nodes)
+    seen = "\n\n".join(node.node.get_content(MetadataMode.LLM).strip() for node in returned)
+    placement = post.place(nodes)
+    assert seen == placement.block.text
+    assert len(Settings.tokenizer(seen)) == placement.tokens <= 100

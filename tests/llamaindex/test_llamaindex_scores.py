@@ -1,0 +1,130 @@
+"""Scores as LlamaIndex gives them: missing, NaN, logits, numpy; and parity with its own LongContextReorder."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from llama_index.core.postprocessor import LongContextReorder
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from edgeorder import EdgeOrderWarning, OrderRecord, capture
+from llamaindex_edgeorder import EdgeOrderPostprocessor
+
+NAN = float("nan")
+
+
+def _nodes(scores: list[Any], **metadata: list[Any]) -> list[NodeWithScore]:
+    nodes = [
+        TextNode(id_=str(i), text=f"text {i}", metadata={key: values[i] for key, values in metadata.items()})
+        for i in range(len(scores))
+    ]
+    return [NodeWithScore(node=node, score=score) for node, score in zip(nodes, scores, strict=True)]
+
+
+def _ids(nodes: list[NodeWithScore]) -> str:
+    return " ".join(node.node_id for node in nodes)
+
+
+@pytest.mark.parametrize("n", range(51))
+def test_long_context_reorder_of_llama_index_is_reproduced(n: int) -> None:
+    """For distinct scores, in any input order, the compat mode gives LlamaIndex's own order to the letter."""
+    scores = [0.37 * i - 5 for i in range(n)]
+    random.Random(n).shuffle(scores)
+    nodes = _nodes(scores)
+    post = EdgeOrderPostprocessor(order="long_context_reorder", rank_by="score", reading="off")
+    assert _ids(post.postprocess_nodes(nodes)) == _ids(LongContextReorder().postprocess_nodes(nodes))
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranked", "bookended"),
+    [
+        ([-1.0, -3.0, -8.0, None, -9.0], "0 1 2 4 3", "0 2 3 4 1"),
+        ([1.0, NAN, 3.0, 2.0], "2 3 0 1", "2 0 1 3"),
+        ([None, 0.1, 0.9], "2 1 0", "2 0 1"),
+        ([None, -4.5, float("inf"), -0.5, float("-inf")], "3 1 0 2 4", "3 0 4 2 1"),
+        ([0.5, 0.5, 0.9, 0.5], "2 0 1 3", "2 1 3 0"),
+    ],
+    ids=["a None among logits", "a NaN", "a None first", "infinities", "ties"],
+)
+def test_by_score_an_unscored_node_is_never_above_a_scored_one(
+    scores: list[float | None], ranked: str, bookended: str
+) -> None:
+    """`rank_by="score"` ranks any numbers descending; None, NaN and infinities follow in input order; ties stay."""
+    for order, expected in (("relevance", ranked), ("bookend", bookended)):
+        post = EdgeOrderPostprocessor(rank_by="score", order=order)
+        assert _ids(post.postprocess_nodes(_nodes(scores))) == expected
+
+
+@pytest.mark.parametrize("score", [None, NAN])
+def test_with_no_score_at_all_the_input_order_counts(score: float | None) -> None:
+    """Without scores the first node is at the head, where LlamaIndex's LongContextReorder puts the middle one."""
+    nodes = _nodes([score] * 5)
+    post = EdgeOrderPostprocessor(order="bookend")
+    with capture() as records:
+        assert _ids(post.postprocess_nodes(nodes)) == "0 2 4 3 1"
+    assert records[0].notes == ("no chunk has a score; the input order is the ranking",)
+    assert [chunk.score for chunk in records[0].chunks] == [None] * 5
+    if score is None:
+        assert _ids(LongContextReorder().postprocess_nodes(nodes))[0] != "0"
+    with pytest.warns(EdgeOrderWarning, match="rank_by='score' found no score"):
+        by_score = EdgeOrderPostprocessor(order="bookend", rank_by="score").postprocess_nodes(nodes)
+    assert _ids(by_score) == "0 2 4 3 1"
+
+
+def test_scores_of_mixed_scales_do_not_undo_the_given_order() -> None:
+    """By default a merged list keeps its order whatever its scores say, and the record notes that they disagree."""
+    with capture() as records:
+        placed = EdgeOrderPostprocessor(order="relevance").postprocess_nodes(_nodes([0.81, 14.2, 0.79, 9.1]))
+    assert _ids(placed) == "0 1 2 3"
+    assert records[0].notes == ("the scores disagree with the input order, which was kept as the ranking",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [
+        ({}, "0 1 2 3"),
+        ({"min_score": 0}, "0 2 3"),
+        ({"min_score": 0.2}, "0 3"),
+        ({"rank_by": "score", "top_n": 2}, "3 0"),
+        ({"rank_by": "distance", "top_n": 2}, "1 2"),
+        ({"rank_by": lambda node: node.node.metadata["year"], "top_n": 2}, "2 0"),
+        ({"score_key": "store.score", "rank_by": "score"}, "1 0 2 3"),
+        ({"score_key": ["absent", "relevance"], "rank_by": "score"}, "1 0 3 2"),
+        ({"score_key": lambda node: -node.score, "rank_by": "score", "top_n": 1}, "1"),
+    ],
+    ids=["default", "zero", "inclusive", "top_n after", "distance", "callable", "dotted", "names", "callable key"],
+)
+def test_selection_by_score(settings: dict[str, Any], kept: str) -> None:
+    """Nothing is cut by default; `min_score` is inclusive, `top_n` cuts after ranking, `score_key` says what counts."""
+    nodes = _nodes(
+        [0.2, -0.2, 0.0, 0.9],
+        year=[2021, 2019, "2024", None],
+        store=[{"score": 2}, {"score": 3}, {"score": 1}, {}],
+        relevance=[3, 4, 1, 2],
+    )
+    assert _ids(EdgeOrderPostprocessor(order="relevance", **settings).postprocess_nodes(nodes)) == kept
+
+
+@pytest.mark.parametrize("annotate", [False, True])
+def test_numpy_scores_become_plain_floats(annotate: bool) -> None:
+    """A float32 score leaves as a Python float, so record and annotated nodes are JSON."""
+    nodes = _nodes([None, None])
+    for node, score in zip(nodes, (0.5, 0.25), strict=True):
+        node.score = np.float32(score)
+    post = EdgeOrderPostprocessor(rank_by="score", rerank=lambda query, texts: np.float32([1, 2]), annotate=annotate)
+    with capture() as records:
+        placed = post.postprocess_nodes(nodes, query_str="q")
+    assert _ids(placed) == "1 0"
+    line = records[0].to_json()
+    assert OrderRecord.from_json(line) == records[0]
+    chunks = json.loads(line)["chunks"]
+    assert [(chunk["score"], chunk["rerank_score"]) for chunk in chunks] == [(0.5, 1.0), (0.25, 2.0)]
+    if annotate:
+        assert json.loads(placed[0].node.to_json())["metadata"]["edgeorder"] == {
+            "rank": 1,
+            "position": 0,
+            "score": 0.25,
+            "rerank_score": 2.0,
+        }
