@@ -228,8 +228,10 @@ def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str
     ranked = [score for score in (scores[index] for index in trace.ranking) if score is not None]
     if not descends(ranked) and trace.plan.rank_by == "input" and not (trace.reranked and trace.reranked.scores):
         yield "the scores disagree with the input order, which was kept as the ranking"
-    if trace.view and not placement.indices:
+    if trace.ranking and not placement.indices:
         yield "every chunk was dropped"
+    if len(placement.indices) > 1 and trace.view.text(placement.indices[0]) == trace.view.text(placement.indices[-1]):
+        yield "head and tail hold the same text; dedupe='text' would drop one of them"
 
 
 def _identity(id: object, body: str) -> str:

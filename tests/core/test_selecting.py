@@ -70,6 +70,14 @@ def test_without_dedupe_equal_texts_both_stay() -> None:
     assert len(place([Chunk("x", source="a"), Chunk("x", source="b")])) == 2
 
 
+def test_equal_texts_at_both_edges_are_noted() -> None:
+    """When duplicates eat both edges, the record says so and names the way out."""
+    chunks = [Chunk("x"), Chunk("x"), Chunk("y"), Chunk("z")]
+    note = "head and tail hold the same text; dedupe='text' would drop one of them"
+    assert note in place(chunks, order="bookend").record.notes
+    assert note not in place(chunks, order="bookend", dedupe="text").record.notes
+
+
 def test_dedupe_by_id_leaves_chunks_without_one() -> None:
     """Only equal ids are duplicates; a missing id is not an id, and an id need not be hashable."""
     chunks = [Chunk("a", id="1"), Chunk("b", id="1"), Chunk("c"), Chunk("d"), Chunk("e", id=[2]), Chunk("f", id=[2])]

@@ -1,0 +1,160 @@
+"""`EdgeOrderRetriever`: any retriever, its best documents placed."""
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.runnables import ConfigurableField, RunnableLambda
+
+from edgeorder import capture
+from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
+
+FOUND = [Document(letter) for letter in "ABCDEFGH"]
+BOOKEND = EdgeOrder(order="bookend")
+
+
+def find(query: str) -> list[Document]:
+    return list(FOUND)
+
+
+@pytest.fixture
+def base() -> RunnableLambda:
+    """A Runnable from a question to eight documents, A best."""
+    return RunnableLambda(find)
+
+
+class TestK:
+    """`k` is how many of the best documents come back; the call's counts before the constructor's."""
+
+    @pytest.mark.parametrize(
+        ("constructor", "call", "top_n", "expected"),
+        [
+            (None, None, None, "ACEGHFDB"),
+            (3, None, None, "ACB"),
+            (None, 4, None, "ACDB"),
+            (3, 5, None, "ACEDB"),
+            (5, 2, None, "AB"),
+            (None, None, 4, "ACDB"),
+            (5, None, 3, "ACB"),
+            (2, None, 3, "AB"),
+            (2, 5, 3, "ACB"),
+            (100, None, None, "ACEGHFDB"),
+        ],
+    )
+    async def test_best_k(self, constructor, call, top_n, expected, base, spelt):
+        """The k best come back, placed; the placer's top_n still holds."""
+        placer = EdgeOrder(order="bookend", top_n=top_n)
+        retriever = EdgeOrderRetriever(base_retriever=base, placer=placer, k=constructor)
+        kwargs = {} if call is None else {"k": call}
+        assert spelt(retriever.invoke("?", **kwargs)) == expected
+        assert spelt(await retriever.ainvoke("?", **kwargs)) == expected
+
+    def test_best_by_the_scorer(self, base, spelt):
+        """With a scorer, k keeps the best by the scorer and not the first of the list."""
+        placer = EdgeOrder(rerank=lambda query, texts: [ord(text) for text in texts])
+        assert spelt(EdgeOrderRetriever(base_retriever=base, placer=placer, k=3).invoke("?")) == "HGF"
+
+    def test_a_call_leaves_nothing_behind(self, base, spelt):
+        """The k of one call is forgotten by the next, and the placer is as it was."""
+        retriever = EdgeOrderRetriever(base_retriever=base, placer=BOOKEND)
+        assert spelt(retriever.invoke("?", k=2)) == "AB"
+        assert spelt(retriever.invoke("?")) == "ACEGHFDB"
+        assert (retriever.k, retriever.placer.top_n) == (None, None)
+
+    def test_what_k_cut_is_recorded(self, base):
+        """The documents beyond k are in the record, dropped by top_n."""
+        with capture() as records:
+            EdgeOrderRetriever(base_retriever=base, k=6).invoke("?")
+        assert [(chunk.index, chunk.dropped) for chunk in records[0].dropped] == [(6, "top_n"), (7, "top_n")]
+
+    @pytest.mark.parametrize("k", [0, -1, True, 1.0, "3"])
+    def test_refused_in_the_constructor(self, k, base):
+        """A k that keeps nothing or is no whole number is refused at construction, naming k."""
+        with pytest.raises(ValueError, match=r"\bk\n"):
+            EdgeOrderRetriever(base_retriever=base, k=k)
+
+    @pytest.mark.parametrize(("k", "error"), [(0, ValueError), (-1, ValueError), (True, TypeError), (2.5, TypeError)])
+    async def test_refused_in_the_call(self, k, error, base):
+        """The same holds for the k of a call."""
+        retriever = EdgeOrderRetriever(base_retriever=base)
+        with pytest.raises(error, match=str(k)):
+            retriever.invoke("?", k=k)
+        with pytest.raises(error, match=str(k)):
+            await retriever.ainvoke("?", k=k)
+
+
+class TestBaseRetriever:
+    """Anything that LangChain takes for a retriever will do."""
+
+    async def test_runnable(self, base, spelt):
+        """A plain Runnable serves as base retriever, sync and async."""
+        retriever = EdgeOrderRetriever(base_retriever=base, placer=BOOKEND)
+        assert spelt(retriever.invoke("?")) == "ACEGHFDB"
+        assert spelt(await retriever.ainvoke("?")) == "ACEGHFDB"
+
+    async def test_async_base_is_awaited(self, spelt):
+        """An async invoke uses the async side of the base retriever."""
+
+        async def afind(query):
+            return find(query)[:4]
+
+        retriever = EdgeOrderRetriever(base_retriever=RunnableLambda(find, afunc=afind), placer=BOOKEND)
+        assert spelt(await retriever.ainvoke("?")) == "ACDB"
+        assert spelt(retriever.invoke("?")) == "ACEGHFDB"
+
+    def test_nested(self, base, spelt):
+        """An EdgeOrderRetriever wraps another."""
+        inner = EdgeOrderRetriever(base_retriever=base, placer=EdgeOrder(order="relevance"), k=5)
+        assert spelt(EdgeOrderRetriever(base_retriever=inner, placer=BOOKEND).invoke("?")) == "ACEDB"
+
+    def test_configurable_fields(self, store, query):
+        """A base retriever with configurable fields is configured by the chain around it."""
+        base = store.as_retriever().configurable_fields(search_kwargs=ConfigurableField(id="search"))
+        chain = EdgeOrderRetriever(base_retriever=base) | RunnableLambda(len)
+        assert chain.invoke(query, config={"configurable": {"search": {"k": 3}}}) == 3
+        assert chain.invoke(query, config={"configurable": {"search": {"k": 9}}}) == 9
+
+    def test_no_runnable(self):
+        """What is no Runnable is refused at construction, naming the field."""
+        with pytest.raises(ValueError, match="base_retriever"):
+            EdgeOrderRetriever(base_retriever=find)
+
+    def test_other_keywords_reach_the_base(self, spelt):
+        """Keywords of a call other than k go to the base retriever."""
+        base = RunnableLambda(lambda query, first="A": [d for d in find(query) if d.page_content >= first])
+        retriever = EdgeOrderRetriever(base_retriever=base, placer=BOOKEND)
+        assert spelt(retriever.invoke("?", first="E", k=3)) == "EGF"
+
+    async def test_callbacks(self, events, retriever, query):
+        """The base retriever runs as a child of ours, so its runs are traced."""
+        ours = EdgeOrderRetriever(base_retriever=retriever)
+        ours.invoke(query, config={"callbacks": [events]})
+        await ours.ainvoke(query, config={"callbacks": [events]})
+        bases = [run for run, name in events.names.items() if name == "VectorStoreRetriever"]
+        assert [events.path(run) for run in bases] == [["VectorStoreRetriever", "EdgeOrderRetriever"]] * 2
+
+    async def test_query_reaches_the_scorer(self, base, spelt):
+        """The scorer gets the very query of the call, and the texts in the base retriever's order."""
+        calls = []
+
+        def scorer(query, texts):
+            calls.append((query, texts))
+            return [ord(text) for text in texts]
+
+        retriever = EdgeOrderRetriever(base_retriever=base, placer=EdgeOrder(rerank=scorer, order="relevance"))
+        assert spelt(retriever.invoke("first?")) == "HGFEDCBA"
+        assert spelt(await retriever.ainvoke("second?")) == "HGFEDCBA"
+        assert calls == [("first?", list("ABCDEFGH")), ("second?", list("ABCDEFGH"))]
+
+
+def test_real_retrieval(store, query):
+    """Over a vector store with real embeddings, the chunk that answers stands at the head, and the block fits."""
+    retriever = EdgeOrderRetriever(
+        base_retriever=store.as_retriever(search_kwargs={"k": 20}),
+        placer=EdgeOrder(order="bookend", reading="off", budget=500),
+    )
+    with capture() as records:
+        found = retriever.invoke(query)
+    assert found[0].page_content.startswith("Samples are kept for ninety days")
+    assert found[-1] == retriever.base_retriever.invoke(query)[1]
+    [record] = records
+    assert 400 < record.tokens <= 500
+    assert len(found) == len(record.placed) < 20
