@@ -23,8 +23,8 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def by_length(query: str, texts: list[str]) -> list[float]:
-    return [float(len(text)) for text in texts]
+def by_number(query: str, texts: list[str]) -> list[float]:
+    return [float(text.split()[1]) for text in texts]
 
 
 def fails(query: str, texts: list[str]) -> list[float]:
@@ -41,12 +41,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "top_n": {"top_n": 2},
     "budget": {"budget": 45},
     "truncate": {"budget": Budget(19, counter=words, overflow="truncate")},
-    "rerank": {"rerank": by_length},
+    "rerank": {"rerank": by_number},
     "rerank fails": {"rerank": Rerank(fails, on_error="input_order")},
     "annotate": {"annotate": True},
     "everything": {
         "annotate": True,
-        "rerank": by_length,
+        "rerank": by_number,
         "rank_by": "score",
         "dedupe": "id",
         "budget": Budget(19, counter=words, overflow="truncate"),

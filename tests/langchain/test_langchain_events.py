@@ -6,7 +6,7 @@ import json
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
-from langchain_core.callbacks import AsyncCallbackManager, CallbackManager
+from langchain_core.callbacks import AsyncCallbackHandler, AsyncCallbackManager, CallbackManager
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import create_retriever_tool
@@ -124,11 +124,26 @@ def test_each_run_its_own_record(events, letters):
 
 async def test_each_run_its_own_record_async(events, letters):
     """Tasks side by side on one object send one event each, about their own documents."""
-    edge = EdgeOrder(rerank=lambda query, texts: [len(text) for text in texts])
+    edge = EdgeOrder(rerank=lambda query, texts: [ord(text) for text in texts])
     lists = [letters("ABCDEFGH"[:n]) for n in range(1, 9)]
     await asyncio.gather(*(edge.ainvoke(docs, {"callbacks": [events]}, query="?") for docs in lists))
     assert sorted(len(data["chunks"]) for _, data, _ in events.custom) == list(range(1, 9))
     assert len({run_id for _, _, run_id in events.custom}) == 8
+
+
+async def test_async_handler(letters):
+    """An async handler is awaited in the event loop of the run."""
+    loops = []
+
+    class Handler(AsyncCallbackHandler):
+        async def on_custom_event(self, name, data, **kwargs):
+            await asyncio.sleep(0)
+            loops.append(asyncio.get_running_loop())
+
+    config = {"callbacks": [Handler()]}
+    await EdgeOrder().ainvoke(letters("AB"), config)
+    await EdgeOrderRetriever(base_retriever=RunnableLambda(lambda query: letters("AB"))).ainvoke("?", config)
+    assert loops == [asyncio.get_running_loop()] * 2
 
 
 def test_twice_in_a_chain_twice_told(events, letters):

@@ -112,7 +112,7 @@ def test_scorer_sees_the_body(letters):
 
     def scorer(query, texts):
         seen.extend(texts)
-        return [0.0] * len(texts)
+        return list(range(len(texts)))
 
     prompt = PromptTemplate.from_template("[{page_content}]")
     EdgeOrder(document_prompt=prompt, rerank=scorer, budget=100).compress_documents(letters("AB"), "?")

@@ -92,7 +92,7 @@ class TestScorers:
 
         def scorer(query, texts):
             seen.extend([query, *texts])
-            return [0.0] * len(texts)
+            return list(range(len(texts)))
 
         documents = [Document("see above", metadata={"title": "Refunds"}), Document("see below")]
         EdgeOrder(rerank=scorer).compress_documents(documents, "refunds?")
