@@ -21,6 +21,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_rerank.py
 
 clean:
 	rm -rf $(VENV)
@@ -31,7 +32,7 @@ $(BIN)/python:
 	$(PIP) --upgrade 'pip>=25.1'
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[langchain,llamaindex]' --group demo
+	$(PIP) --editable '.[langchain,llamaindex,text]' --group demo
 	touch $@
 
 # torch first: asked for by its version it is the small CPU build where one is offered.

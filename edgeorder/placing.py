@@ -19,7 +19,7 @@ from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
 from edgeorder.packing import Budget, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
 from edgeorder.plan import OrderSetting, Plan, make_plan
-from edgeorder.ranking import RankBy, as_score, by_score, indices_at, rank
+from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
 from edgeorder.reading import Reading, block_units
 from edgeorder.rendering import Layout, Style
 from edgeorder.reranking import Rerank, Reranked, Scorer, ascore, score
@@ -49,7 +49,7 @@ def place(
         rank_by: `"input"` (best first), `"score"` (descending), `"distance"` (ascending), or a callable from a chunk to
             a sortable key, larger is better. Chunks without a score or key come last.
         rerank: A scorer, `(query, texts) -> scores`, or a `Rerank`.
-        dedupe: `"id"` or `"text"` drops the lower rank of two duplicates.
+        dedupe: `"id"`, `"text"` or `"near"` (extra `text`) drops the lower rank of two duplicates.
         top_n: Keep at most this many chunks.
         min_score: Keep chunks that score at least this much: by the scorer if there is one, else by their own score.
         budget: Tokens for the rendered block, or a `Budget`.
@@ -114,10 +114,12 @@ async def aplace(
 
 def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placement:
     """Everything after scoring."""
-    scores = reranked.scores if reranked else None
     ranking = rank(view, plan.rank_by)
-    if scores is not None:
-        ranking = [ranking[place] for place in by_score([scores[index] for index in ranking])]
+    scores = None
+    if plan.rank_by == "input" and reranked is None:
+        warn_if_placed_already(view)
+    if reranked is not None:
+        ranking, scores = reranked.order(ranking), reranked.scores
     kept, cuts = _select(view, plan, ranking, scores)
     packing = tokens = None
     texts: dict[int, str] = {}

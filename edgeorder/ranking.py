@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, bad_choice
 from edgeorder.keys import SortKey, sort_key
+from edgeorder.orders import bookend, bookend_tail
 
 RankBy: TypeAlias = Literal["input", "score", "distance"] | Callable[[Any], object]
 
@@ -70,6 +71,31 @@ def by_score(scores: Sequence[float | None]) -> list[int]:
             ranking += sorted(index for _, index in scored[start:stop])
             start = stop
     return ranking + [index for index, score in enumerate(scores) if score is None]
+
+
+def warn_if_placed_already(view: ChunkView) -> None:
+    """Warn when the scores of the list fall and rise as an order with two good ends leaves them.
+
+    Ranks are about to be read from that list: its second best chunk would count as the weakest. Only the last scores
+    are looked at unless they rise.
+    """
+    n = len(view)
+    if n < 5 or (last := as_score(view.score(n - 1))) is None:
+        return
+    before = as_score(view.score(n - 2))
+    if before is None or last - before <= TIE:
+        return
+    scores = [as_score(score) for score in view.scores()]
+    ranks = [0] * n
+    for rank, index in enumerate(by_score(scores)):
+        ranks[index] = rank
+    if None not in scores and tuple(ranks) in (bookend(n), bookend_tail(n)):
+        warnings.warn(
+            "the list looks as if it had been placed already: its scores fall towards the middle and rise again, but "
+            "it is read as best first. Run edgeorder once, after every reranker, or set rank_by='score'.",
+            EdgeOrderWarning,
+            stacklevel=2,
+        )
 
 
 def indices_at(ranking: Sequence[int], ranks: Sequence[int]) -> Sequence[int]:

@@ -34,6 +34,7 @@ class ChunkRecord:
         run: Chunks with the same number were placed as one unit; None for a chunk that stands alone.
         score: The retriever's score; None when unscored.
         rerank_score: The scorer's score, if one ran.
+        rerank_detail: What else the scorer said of it.
         tokens: Rendered length before any shortening; None when it was not counted.
         shortened: Whether its body was cut to fit.
         dropped: Why it was left out; None when it was kept.
@@ -49,15 +50,23 @@ class ChunkRecord:
     run: int | None = None
     score: float | None = None
     rerank_score: float | None = None
+    rerank_detail: Any = None
     tokens: int | None = None
     shortened: bool = False
     dropped: DropReason | None = None
     duplicate_of: int | None = None
     text: str | None = None
 
-    def annotation(self) -> dict[str, float | int | None]:
+    def annotation(self) -> dict[str, Any]:
         """Return what adapters write into an annotated copy."""
-        return {name: getattr(self, name) for name in ("rank", "position", "score", "rerank_score")}
+        names = (
+            "rank",
+            "position",
+            "score",
+            "rerank_score",
+            *(["rerank_detail"] if self.rerank_detail is not None else []),
+        )
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +205,7 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
             run=run_of.get(index),
             score=scores[index],
             rerank_score=rerank_scores[index] if rerank_scores else None,
+            rerank_detail=trace.reranked.detail.get(index) if trace.reranked else None,
             tokens=counts.get(index),
             shortened=index in placement.texts,
             dropped=drop.reason if drop else None,
@@ -220,6 +230,8 @@ def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str
     trace = placement._trace
     if trace.reranked and trace.reranked.failure:
         yield trace.reranked.failure
+    if trace.reranked and trace.reranked.blank:
+        yield f"{len(trace.reranked.blank)} chunks without text were not sent to the scorer and kept their place"
     unscored = scores.count(None)
     if scores and unscored == len(scores):
         yield "no chunk has a score; the input order is the ranking"

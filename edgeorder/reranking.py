@@ -2,20 +2,36 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
-from edgeorder.ranking import as_score
+from edgeorder.ranking import as_score, by_score
 
 Scorer: TypeAlias = Callable[[str, list[str]], Any]
 """(query, texts) -> one number for each text, in the order of the texts; larger is better.
 
-A scorer may have an async twin, `acall`, or be a coroutine function itself.
+`(index, score)` pairs, an array of shape (n,) or (n, 1), or a `Scored` will do too. A scorer may have an async twin,
+`acall`, or be a coroutine function itself.
 """
+
+_NO_TEXT = "no chunk has any text to score; the order before it was kept"
+
+
+class Scored(NamedTuple):
+    """What a scorer returns that has more to say than numbers.
+
+    Args:
+        scores: One number for each text.
+        detail: One JSON-ready value for each text, for the record and for annotations.
+    """
+
+    scores: Any
+    detail: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -23,22 +39,22 @@ class Rerank:
     """How chunks are scored anew.
 
     Args:
-        scorer: Any callable from a query and a list of texts to one number for each text.
+        scorer: Any callable from a query and a list of texts to one number for each text; one of `edgeorder.rerank`; a
+            `CrossEncoder`, LangChain's `BaseCrossEncoder`, or another object with `predict(pairs)` or `score(pairs)`.
         scale: What `min_score` compares with: `"raw"` scores, or their `"sigmoid"`. Ranks always come from raw scores.
         on_error: `"raise"`, or `"input_order"` to keep the ranking without a scorer's help; the record says why.
 
     Raises:
         ValueError: For an unknown name.
-        TypeError: If the scorer is not callable.
+        TypeError: If the scorer is nothing that scores.
     """
 
-    scorer: Scorer
+    scorer: Any
     scale: Literal["raw", "sigmoid"] = "raw"
     on_error: Literal["raise", "input_order"] = "raise"
 
     def __post_init__(self) -> None:
-        if not callable(self.scorer):
-            raise TypeError(f"rerank must be a callable from (query, texts) to scores, not {self.scorer!r}")
+        as_scorer(self.scorer)
         if self.scale not in ("raw", "sigmoid"):
             raise bad_choice("Rerank.scale", self.scale, ("raw", "sigmoid"))
         if self.on_error not in ("raise", "input_order"):
@@ -47,8 +63,9 @@ class Rerank:
     @property
     def name(self) -> str:
         """The name under which the scorer is recorded."""
-        own = getattr(self.scorer, "name", None) or getattr(self.scorer, "__qualname__", None)
-        return str(own or type(self.scorer).__qualname__)
+        scorer = as_scorer(self.scorer)
+        own = getattr(scorer, "name", None) or getattr(scorer, "__qualname__", None)
+        return str(own or type(scorer).__qualname__)
 
     def scaled(self, score: float | None) -> float | None:
         """Return a raw score on the scale that `min_score` is given in."""
@@ -58,15 +75,47 @@ class Rerank:
 
 
 class Reranked(NamedTuple):
-    """What the step found: a score by input index, or why there is none."""
+    """What the step found: a score by input index, or why there is none.
+
+    Args:
+        scores: By input index; None for a text that could not be scored. None altogether if the step failed.
+        failure: Why it failed.
+        blank: Input indices of the chunks without text, which were not sent to the scorer.
+        detail: What else the scorer said, by input index.
+    """
 
     scores: list[float | None] | None
     failure: str | None = None
+    blank: frozenset[int] = frozenset()
+    detail: Mapping[int, Any] = MappingProxyType({})
+
+    def order(self, ranking: Sequence[int]) -> Sequence[int]:
+        """Return input indices by score; chunks without text keep their place in the ranking: none judged them."""
+        if self.scores is None:
+            return ranking
+        judged = [index for index in ranking if index not in self.blank]
+        ordered = iter(by_score([self.scores[index] for index in judged]))
+        return [index if index in self.blank else judged[next(ordered)] for index in ranking]
 
 
 def as_rerank(rerank: Rerank | Scorer | None) -> Rerank | None:
     """Return the rerank step that was asked for; a bare scorer is `Rerank(scorer)`."""
     return rerank if rerank is None or isinstance(rerank, Rerank) else Rerank(rerank)
+
+
+def as_scorer(scorer: Any) -> Any:
+    """Return something to call with a query and texts.
+
+    Raises:
+        TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`.
+    """
+    if hasattr(scorer, "predict") or (hasattr(scorer, "score") and not callable(scorer)):
+        from edgeorder.rerank.crossencoder import CrossEncoderScorer
+
+        return CrossEncoderScorer(scorer)
+    if not callable(scorer):
+        raise TypeError(f"rerank must be a callable from (query, texts) to scores, not {scorer!r}")
+    return scorer
 
 
 def score(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
@@ -76,13 +125,15 @@ def score(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
         ValueError: If there is no query.
         RerankError: If the scorer fails or gives unusable scores, unless `on_error` says otherwise.
     """
-    texts = _texts(query, view)
+    query, texts = _asked(query, view)
+    if not texts:
+        return Reranked(None, _NO_TEXT)
     try:
-        found = rerank.scorer(query or "", texts)
+        found = as_scorer(rerank.scorer)(query, list(texts.values()))
         if inspect.isawaitable(found):
             getattr(found, "close", lambda: None)()
             raise RerankError(f"scorer {rerank.name} is async; use the async methods, or give it a sync __call__")
-        return Reranked(_checked(rerank, found, len(texts)))
+        return _checked(rerank, found, list(texts), len(view))
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
 
@@ -91,54 +142,105 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked
     """The same, never blocking the event loop: the scorer's `acall`, the awaited scorer, or a thread."""
     import asyncio
 
-    texts = _texts(query, view)
-    acall = getattr(rerank.scorer, "acall", None)
-    if acall is None and inspect.iscoroutinefunction(rerank.scorer):
-        acall = rerank.scorer
+    query, texts = _asked(query, view)
+    if not texts:
+        return Reranked(None, _NO_TEXT)
+    scorer = as_scorer(rerank.scorer)
+    acall = getattr(scorer, "acall", None)
+    if acall is None and inspect.iscoroutinefunction(scorer):
+        acall = scorer
     try:
         if acall is not None:
-            found = await acall(query or "", texts)
+            found = await acall(query, list(texts.values()))
         else:
-            found = await asyncio.to_thread(rerank.scorer, query or "", texts)
+            found = await asyncio.to_thread(scorer, query, list(texts.values()))
             found = await found if inspect.isawaitable(found) else found
-        return Reranked(_checked(rerank, found, len(texts)))
+        return _checked(rerank, found, list(texts), len(view))
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
 
 
-def _texts(query: str | None, view: ChunkView) -> list[str]:
+def clean(text: str) -> str:
+    """Return a text that every tokenizer takes: lone surrogates become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _asked(query: str | None, view: ChunkView) -> tuple[str, dict[int, str]]:
+    """Return the query and the texts to score by input index: those that hold any text, cleaned."""
     if not query:
         raise ValueError(
             "reranking needs the query. LangChain: use EdgeOrderRetriever or ContextualCompressionRetriever, which "
             "pass it on, or give query=...; LlamaIndex: query_str=... or query_bundle=...; core: place(..., query=...)."
         )
-    return [view.text(index) for index in range(len(view))]
+    texts = {index: view.text(index) for index in range(len(view))}
+    return clean(query), {index: clean(text) for index, text in texts.items() if text.strip()}
 
 
-def _checked(rerank: Rerank, found: Any, n: int) -> list[float | None]:
+def _checked(rerank: Rerank, found: Any, sent: list[int], n: int) -> Reranked:
+    """Return what a scorer said by input index, once it is one finite number for each text that was sent."""
+    detail: Sequence[Any] = ()
+    if isinstance(found, Scored):
+        found, detail = found
+        _check_detail(rerank, detail, len(sent))
+    numbers = [as_score(value) for value in _numbers(rerank, found, len(sent))]
+    known = [number for number in numbers if number is not None]
+    if not known:
+        raise RerankError(f"scorer {rerank.name} gave no usable score for any of {len(sent)} texts: {found!r:.80}")
+    if len(known) < len(sent):
+        _warn(
+            f"scorer {rerank.name} gave no usable score for {numbers.count(None)} of {len(sent)} texts; they rank last"
+        )
+    elif len(known) > 1 and max(known) == min(known):
+        _warn(f"scorer {rerank.name} gave all {len(sent)} texts the same score, {known[0]:g}; their order was kept")
+    scores: list[float | None] = [None] * n
+    for index, number in zip(sent, numbers, strict=True):
+        scores[index] = number
+    return Reranked(scores, None, frozenset(range(n)) - frozenset(sent), dict(zip(sent, detail, strict=False)))
+
+
+def _numbers(rerank: Rerank, found: Any, n: int) -> list[Any]:
+    """Return one value for each text from a list, an array of shape (n,) or (n, 1), or (index, score) pairs."""
     values = found.tolist() if hasattr(found, "tolist") else found
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise RerankError(f"scorer {rerank.name} must return one number for each text, not {found!r:.80}")
     if len(values) != n:
         raise RerankError(f"scorer {rerank.name} returned {len(values)} scores for {n} texts")
-    scores = [as_score(value[0] if isinstance(value, list) and len(value) == 1 else value) for value in values]
-    unusable = scores.count(None)
-    if unusable == n:
-        raise RerankError(f"scorer {rerank.name} gave no usable score for any of {n} texts: {values!r:.80}")
-    if unusable:
-        warnings.warn(
-            f"scorer {rerank.name} gave no usable score for {unusable} of {n} texts; they rank last",
-            EdgeOrderWarning,
-            stacklevel=2,
+    rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
+    widths = {len(row) for row in rows}
+    if widths == {1}:
+        return [row[0] for row in rows]
+    if widths != {2} or not all(isinstance(row[0], int) and not isinstance(row[0], bool) for row in rows):
+        raise RerankError(
+            f"scorer {rerank.name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
+            "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
         )
-    return scores
+    if sorted(row[0] for row in rows) != list(range(n)):
+        raise RerankError(f"scorer {rerank.name} must score each of 0..{n - 1} once, not {[row[0] for row in rows]}")
+    return [score for _, score in sorted(rows, key=lambda row: row[0])]
+
+
+def _check_detail(rerank: Rerank, detail: Any, n: int) -> None:
+    if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
+        raise RerankError(f"scorer {rerank.name} must return one detail for each of {n} texts, not {detail!r:.80}")
+    import json
+
+    try:
+        json.dumps(detail, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise RerankError(f"scorer {rerank.name} returned a detail that is no JSON: {error}") from error
 
 
 def _failed(rerank: Rerank, error: Exception) -> Reranked:
+    if isinstance(error, EdgeOrderWarning):  # a warning that the caller made an error
+        raise error
     if rerank.on_error == "raise":
-        if isinstance(error, RerankError):
+        if isinstance(error, RerankError | ImportError):
             raise error
         raise RerankError(f"scorer {rerank.name} failed with {type(error).__name__}: {error}") from error
     failure = f"rerank failed, the order before it was kept: {type(error).__name__}: {error}"
-    warnings.warn(failure, EdgeOrderWarning, stacklevel=2)
+    _warn(failure)
     return Reranked(None, failure)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, EdgeOrderWarning, stacklevel=3)

@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, bad_choice
 from edgeorder.keys import group_key
+from edgeorder.ranking import indices_at
 
-Dedupe: TypeAlias = Literal["off", "id", "text"]
+Dedupe: TypeAlias = Literal["off", "id", "text", "near"]
 DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate"]
 
 
@@ -38,8 +39,8 @@ class Dropped:
 
 def check_dedupe(dedupe: object) -> None:
     """Raise ValueError unless `dedupe` is a known name."""
-    if dedupe not in ("off", "id", "text"):
-        raise bad_choice("dedupe", dedupe, ("off", "id", "text"))
+    if dedupe not in ("off", "id", "text", "near"):
+        raise bad_choice("dedupe", dedupe, ("off", "id", "text", "near"))
 
 
 def check_top_n(top_n: object) -> None:
@@ -61,29 +62,42 @@ def check_min_score(min_score: object) -> None:
 def without_duplicates(
     view: ChunkView, ranking: Sequence[int], kept: Sequence[int], dedupe: Dedupe
 ) -> tuple[list[int], list[Cut]]:
-    """Drop the lower rank of every two chunks with the same id, or the same body but for white space.
+    """Drop the lower rank of every two duplicates.
 
     Args:
         view: The chunks.
         ranking: Input indices, best first.
         kept: Ranks (0-based) still in the running.
-        dedupe: What makes two chunks duplicates; chunks without an id are never duplicates by id.
+        dedupe: What makes two chunks duplicates: the same `"id"`, the same `"text"` but for white space, or a `"near"`
+            text. Chunks without an id are never duplicates by id.
 
     Returns:
         The ranks that stay, and what was cut.
     """
-    first_with: dict[Hashable, int] = {}
+    indices = indices_at(ranking, kept)
+    if dedupe == "near":
+        from edgeorder.near import repeated
+
+        firsts = repeated([view.text(index) for index in indices])
+    elif dedupe == "id":
+        firsts = _first_with_same([group_key(view.id(index)) for index in indices])
+    else:
+        firsts = _first_with_same([" ".join(view.text(index).split()) for index in indices])
     stay: list[int] = []
     cuts: list[Cut] = []
-    for rank in kept:
-        index = ranking[rank]
-        mark = group_key(view.id(index)) if dedupe == "id" else " ".join(view.text(index).split())
-        first = first_with.setdefault(mark, index) if mark is not None else index
-        if first == index:
+    for rank, index, first in zip(kept, indices, firsts, strict=True):
+        if first is None:
             stay.append(rank)
         else:
-            cuts.append((index, rank + 1, "duplicate", None, first))
+            cuts.append((index, rank + 1, "duplicate", None, indices[first]))
     return stay, cuts
+
+
+def _first_with_same(marks: Sequence[Hashable]) -> list[int | None]:
+    """Return for each mark the position of an earlier equal one; None if there is none, or no mark."""
+    first_with: dict[Hashable, int] = {}
+    firsts = [first_with.setdefault(mark, at) if mark is not None else at for at, mark in enumerate(marks)]
+    return [None if first == at else first for at, first in enumerate(firsts)]
 
 
 def with_min_score(

@@ -89,7 +89,7 @@ class PlacementSettings(BaseModel):
     rerank: Annotated[Rerank | Scorer | None, *_setting()] = Field(
         default=None, description="A scorer, (query, texts) -> scores, or a Rerank."
     )
-    dedupe: Annotated[Dedupe, *_setting()] = Field(default="off", description='"off", "id" or "text".')
+    dedupe: Annotated[Dedupe, *_setting()] = Field(default="off", description='"off", "id", "text" or "near".')
     top_n: Annotated[int | None, *_setting()] = Field(default=None, description="Keep at most this many chunks.")
     min_score: Annotated[float | None, *_setting()] = Field(
         default=None, description="Keep chunks that score at least this much."
@@ -165,17 +165,15 @@ class PlacementSettings(BaseModel):
                 raise TypeError(msg) from error
         return super().__getstate__()
 
-    def place_view(
-        self, view: ChunkView, query: str | None, *, top_n: int | None = None, budget: Budget | int | None = None
-    ) -> Placement:
-        """Place the chunks of a view by these settings, `top_n` and `budget` of this call put in their place."""
+    def place_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
+        """Place the chunks of a view by these settings; a `budget` given here counts instead of the field."""
         return place(
             view,
             query=query,
             rank_by=self.rank_by,
             rerank=self.rerank,
             dedupe=self.dedupe,
-            top_n=self.top_n if top_n is None else top_n,
+            top_n=self.top_n,
             min_score=self.min_score,
             budget=self.budget if budget is None else budget,
             reading=self.reading,
@@ -184,9 +182,7 @@ class PlacementSettings(BaseModel):
             recorders=self.recorders,
         )
 
-    async def aplace_view(
-        self, view: ChunkView, query: str | None, *, top_n: int | None = None, budget: Budget | int | None = None
-    ) -> Placement:
+    async def aplace_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
         """The same, never blocking the event loop."""
         return await aplace(
             view,
@@ -194,7 +190,7 @@ class PlacementSettings(BaseModel):
             rank_by=self.rank_by,
             rerank=self.rerank,
             dedupe=self.dedupe,
-            top_n=self.top_n if top_n is None else top_n,
+            top_n=self.top_n,
             min_score=self.min_score,
             budget=self.budget if budget is None else budget,
             reading=self.reading,

@@ -8,7 +8,7 @@ from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransfo
 from langchain_core.load import dumpd, load
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
 from typing_extensions import override
 
 from edgeorder.placement import Placement
@@ -68,6 +68,13 @@ class EdgeOrder(
     document_prompt: PromptField = Field(
         default=None, description="The template that the chain renders each document with; it is counted."
     )
+
+    @field_validator("document_prompt")
+    @classmethod
+    def _check_prompt(cls, prompt: BasePromptTemplate[str] | None) -> BasePromptTemplate[str] | None:
+        if prompt is not None and "page_content" not in prompt.input_variables:
+            raise ValueError(f"document_prompt must show {{page_content}}; it shows {prompt.input_variables}")
+        return prompt
 
     def place(self, documents: Sequence[Document], query: str | None = None) -> Placement:
         """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
@@ -133,9 +140,8 @@ class EdgeOrder(
         documents: Sequence[Document],
         query: str | None = None,
         callbacks: Callbacks = None,
-        top_n: int | None = None,
     ) -> Placement:
-        placement = self.place_view(self._view(documents), query, top_n=top_n)
+        placement = self.place_view(self._view(documents), query)
         dispatch(placement, callbacks)
         return placement
 
@@ -144,9 +150,8 @@ class EdgeOrder(
         documents: Sequence[Document],
         query: str | None = None,
         callbacks: Callbacks = None,
-        top_n: int | None = None,
     ) -> Placement:
-        placement = await self.aplace_view(self._view(documents), query, top_n=top_n)
+        placement = await self.aplace_view(self._view(documents), query)
         await adispatch(placement, callbacks)
         return placement
 

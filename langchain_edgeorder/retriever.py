@@ -1,13 +1,16 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
-from typing import Any
+import warnings
+from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from edgeorder.errors import EdgeOrderWarning
+from edgeorder.selecting import check_top_n
 from langchain_edgeorder.order import EdgeOrder
 
 
@@ -31,22 +34,43 @@ class EdgeOrderRetriever(BaseRetriever):
     placer: EdgeOrder = Field(default_factory=EdgeOrder, description="How the documents are placed.")
     k: int | None = Field(default=None, ge=1, strict=True, description="Return at most this many, the best ones.")
 
+    @model_validator(mode="after")
+    def _warn_of_earlier_placing(self) -> Self:
+        if _places(self.base_retriever):
+            warnings.warn(
+                "base_retriever places its documents already, so they would be placed twice, or placed before a "
+                "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last.",
+                EdgeOrderWarning,
+                stacklevel=2,
+            )
+        return self
+
     @override
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **kwargs: Any
     ) -> list[Document]:
         documents = self.base_retriever.invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
-        placement = self.placer._place(documents, query, run_manager.get_child(), self._top_n(k))
-        return self.placer._documents(documents, placement)
+        return self._placer(k).compress_documents(documents, query, run_manager.get_child())
 
     @override
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **kwargs: Any
     ) -> list[Document]:
         documents = await self.base_retriever.ainvoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
-        placement = await self.placer._aplace(documents, query, run_manager.get_child(), self._top_n(k))
-        return self.placer._documents(documents, placement)
+        return await self._placer(k).acompress_documents(documents, query, run_manager.get_child())
 
-    def _top_n(self, k: int | None) -> int | None:
+    def _placer(self, k: int | None) -> EdgeOrder:
+        """Return the placer, with the smaller of `k` and its own `top_n`."""
+        check_top_n(k)
         limits = [limit for limit in (self.k if k is None else k, self.placer.top_n) if limit is not None]
-        return min(limits, default=None)
+        top_n = min(limits, default=None)
+        return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
+
+
+def _places(step: object) -> bool:
+    """Say whether edgeorder is among the steps of a retriever, as far as they can be seen."""
+    if isinstance(step, EdgeOrder | EdgeOrderRetriever):
+        return True
+    compressor = getattr(step, "base_compressor", None)
+    inner = [*getattr(step, "steps", ()), *getattr(compressor, "transformers", ()), compressor]
+    return any(_places(part) for part in inner if part is not None)

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,26 @@ def test_handbook():
         numbers = [int(number) for name, number, _ in sections if name == document]
         assert numbers == list(range(1, len(numbers) + 1))
     assert all(80 <= int(words) <= 200 for _, _, words in sections)
+
+
+def test_rerank_keeps_the_best_of_fifty_and_reads_neighbours_in_order(run):
+    """Of 50 sentences 12 at most are kept, by the scorer's rank, and neighbouring sentences stand in document order."""
+    out = run("rerank.py")
+    rows = re.findall(r"^ +(\d+) +(\d+) +(\d+) +([\d.]+) +(.+) #(\d+)$", out, flags=re.MULTILINE)
+    assert 5 <= len(rows) <= 12
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    by_rank = sorted(rows, key=lambda row: int(row[1]))
+    assert [row[1] for row in by_rank] == [str(rank) for rank in range(1, len(rows) + 1)]
+    scores = [float(row[3]) for row in by_rank]
+    assert scores == sorted(scores, reverse=True)
+    assert max(int(row[2]) for row in rows) > 12  # the scorer brought up what the search had put lower
+    assert number_after(out, "dropped: ") == 38
+    for before, after in pairwise(rows):
+        if before[4] == after[4]:
+            assert int(before[5]) < int(after[5])
+
+
+def test_the_readme_shows_the_table_that_the_classes_give(run):
+    """The table in the README is what the script prints from the real classes."""
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    assert run("best_chunk.py").strip() in readme

@@ -73,7 +73,9 @@ def test_auto_looks_at_a_scorers_scores_when_one_ran() -> None:
         [LONG] * 6, scores=[0.5] * 6, query="q", rerank=lambda query, texts: [1.0, 0.9, 0.8, 0.7, 0.6, 0.5]
     )
     assert order == "bookend"
-    order, _ = chosen([LONG] * 6, scores=[6, 5, 4, 3, 2, 1], query="q", rerank=lambda query, texts: [1.0] * 6)
+    order, _ = chosen(
+        [LONG] * 6, scores=[6, 5, 4, 3, 2, 1], query="q", rerank=lambda query, texts: [1.0] * 5 + [1 - 1e-9]
+    )
     assert order == "relevance"
 
 

@@ -97,6 +97,26 @@ def test_a_list_sorted_the_right_way_does_not_warn() -> None:
         ranked([0.1, 0.9, 0.5], rank_by="score")
 
 
+@pytest.mark.parametrize("order", ["bookend", "bookend_tail"])
+@pytest.mark.parametrize("n", [5, 6, 20])
+def test_a_list_that_was_placed_already_warns(order: str, n: int) -> None:
+    """Running edgeorder twice, or before a reranker, would take the second best for the weakest: it is pointed out."""
+    chunks = [Chunk(f"{i}", score=1 - i / n) for i in range(n)]
+    placed = place(chunks, order=order).apply(chunks)
+    with pytest.warns(EdgeOrderWarning, match="placed already"):
+        place(placed)
+    assert place(placed, rank_by="score", order="relevance").apply(placed) == chunks
+
+
+def test_other_lists_do_not_look_placed() -> None:
+    """Neither a ranking, nor noise, nor missing scores, nor a list that is scored anew."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for scores in ([5, 4, 3, 2, 1], [5, 3, 1, 2, 2], [5, 3, 1, 4, 4.5], [5, 3, 1, None, 4], [1] * 6, [2, 1, 1, 3]):
+            ranked(scores)
+        ranked([5, 3, 1, 2, 4], query="q", rerank=lambda query, texts: [1, 2, 3, 4, 5])
+
+
 def test_a_callable_ranks_by_any_key_larger_first() -> None:
     """Newest first: dates as text, date or datetime mix, and a missing one comes last."""
     dates = ["2024-05-01", None, date(2026, 1, 2), datetime(2025, 3, 4, 12, 30), "2023-12-31"]

@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+import warnings
 from typing import Any
 
 import pytest
 
-from edgeorder import Chunk, Dropped, EdgeOrderWarning, Rerank, RerankError, aplace, place
+from edgeorder import Chunk, Dropped, EdgeOrderWarning, OrderRecord, Rerank, RerankError, aplace, place
+from edgeorder.reranking import Scored
 
 ABCD = [Chunk(text, score=1 - i / 10) for i, text in enumerate("ABCD")]
 
@@ -56,7 +58,8 @@ def test_ties_keep_the_order_that_they_came_in() -> None:
     placement = place(ABCD, query="q", rerank=returning(1, 1, 1, 2), order="relevance")
     assert placement.apply("ABCD") == ["D", "A", "B", "C"]
     chunks = [Chunk("x", score=0.1), Chunk("y", score=0.3), Chunk("z", score=0.2)]
-    placement = place(chunks, query="q", rerank=lambda q, t: [1, 1, 1], rank_by="score", order="relevance")
+    with pytest.warns(EdgeOrderWarning, match="gave all 3 texts the same score, 1; their order was kept"):
+        placement = place(chunks, query="q", rerank=lambda q, t: [1, 1, 1], rank_by="score", order="relevance")
     assert placement.indices == (1, 2, 0)
 
 
@@ -126,6 +129,89 @@ def test_arrays_are_scores_too() -> None:
             return [[0.1], [0.4], [0.3], [0.2]]
 
     assert place(ABCD, query="q", rerank=lambda q, t: Column(), order="relevance").indices == (1, 2, 3, 0)
+
+
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_index_and_score_pairs_are_scores_too(pair: Any) -> None:
+    """A scorer may answer with (index, score) pairs in any order."""
+    pairs = [pair((2, 0.1)), pair((0, 0.3)), pair((3, 0.9)), pair((1, 0.2))]
+    assert place(ABCD, query="q", rerank=lambda q, t: pairs, order="relevance").indices == (3, 0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([(0, 0.1), (0, 0.2), (1, 0.3), (2, 0.4)], r"must score each of 0..3 once, not \[0, 0, 1, 2\]"),
+        ([(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4)], r"not \[1, 2, 3, 4\]"),
+        ([(0.5, 0.1)] * 4, r"or \(index, score\) pairs.*relevant_label"),
+        ([(1, 2, 3)] * 4, "relevant_label"),
+        ([0.1, (1, 0.2), 0.3, 0.4], "one number for each text"),
+    ],
+)
+def test_pairs_are_checked(pairs: Any, message: str) -> None:
+    """Repeated or invented indices, and rows of several scores, are errors that say what is wrong."""
+    with pytest.raises(RerankError, match=message):
+        place(ABCD, query="q", rerank=lambda q, t: pairs)
+
+
+def test_detail_goes_into_the_record_and_annotations() -> None:
+    """What a scorer says beyond its score is kept with the chunk it is about."""
+    detail = [{"why": text} for text in "ABCD"]
+    placement = place(ABCD, query="q", rerank=lambda q, t: Scored([1, 4, 3, 2], detail), order="relevance")
+    assert [chunk.rerank_detail for chunk in placement.record.placed] == [{"why": text} for text in "BCDA"]
+    assert placement.record.placed[0].annotation()["rerank_detail"] == {"why": "B"}
+    assert OrderRecord.from_json(placement.record.to_json()) == placement.record
+
+
+@pytest.mark.parametrize("detail", [["a"], "abcd", [float("nan")] * 4, [object()] * 4])
+def test_detail_is_checked(detail: Any) -> None:
+    """A detail that is not one JSON value for each text is an error, not a broken record."""
+    with pytest.raises(RerankError, match="detail"):
+        place(ABCD, query="q", rerank=lambda q, t: Scored([1, 2, 3, 4], detail))
+
+
+def test_chunks_without_text_keep_their_place() -> None:
+    """An image without text is not sent to the scorer; it keeps its rank, and the record says so."""
+    chunks = [Chunk("A"), Chunk(" \n"), Chunk("C"), Chunk("D")]
+    seen: list[str] = []
+
+    def scorer(query: str, texts: list[str]) -> list[float]:
+        seen.extend(texts)
+        return [0.1, 0.2, 0.3]
+
+    placement = place(chunks, query="q", rerank=scorer, order="relevance")
+    assert seen == ["A", "C", "D"]
+    assert placement.indices == (3, 1, 2, 0)
+    assert [chunk.rerank_score for chunk in placement.record.chunks] == [0.1, None, 0.2, 0.3]
+    assert "1 chunks without text were not sent to the scorer and kept their place" in placement.record.notes
+
+
+def test_nothing_but_blank_chunks_is_not_scored() -> None:
+    """Without any text there is nothing to score: the order stays, and the record says why."""
+    placement = place([Chunk(""), Chunk(" ")], query="q", rerank=returning())
+    assert placement.indices == (0, 1)
+    assert placement.record.notes[0] == "no chunk has any text to score; the order before it was kept"
+
+
+def test_lone_surrogates_are_cleaned_for_scoring_only() -> None:
+    """A scorer gets text that can be encoded; the chunk keeps what it had."""
+    seen: list[str] = []
+
+    def scorer(query: str, texts: list[str]) -> list[float]:
+        seen.extend([query, *texts])
+        return [1.0]
+
+    placement = place([Chunk("a\ud800b")], query="q\udfff", rerank=scorer)
+    assert seen == ["q?", "a?b"]
+    assert placement.block.text == "a\ud800b"
+
+
+def test_a_warning_made_an_error_stays_itself() -> None:
+    """`on_error` is about scorers: it does not swallow the caller's own strictness."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EdgeOrderWarning)
+        with pytest.raises(EdgeOrderWarning, match="same score"):
+            place(ABCD, query="q", rerank=Rerank(returning(1, 1, 1, 1), on_error="input_order"))
 
 
 def test_a_failing_scorer_raises_by_default() -> None:

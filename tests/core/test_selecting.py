@@ -92,7 +92,7 @@ def test_dedupe_by_id_leaves_chunks_without_one() -> None:
         ({"top_n": 2.0}, TypeError, "not 2.0"),
         ({"min_score": "high"}, TypeError, "min_score must be a number, not 'high'"),
         ({"min_score": True}, TypeError, "min_score must be a number, not True"),
-        ({"dedupe": "texts"}, ValueError, "dedupe='texts' is not one of: off, id, text"),
+        ({"dedupe": "texts"}, ValueError, "dedupe='texts' is not one of: off, id, text, near"),
     ],
 )
 def test_impossible_selections_are_refused(settings: dict[str, Any], error: type[Exception], message: str) -> None:

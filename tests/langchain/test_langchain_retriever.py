@@ -1,10 +1,12 @@
 """`EdgeOrderRetriever`: any retriever, its best documents placed."""
 
 import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever
+from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.documents import Document
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 
-from edgeorder import capture
+from edgeorder import EdgeOrderWarning, capture
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
 
 FOUND = [Document(letter) for letter in "ABCDEFGH"]
@@ -100,10 +102,23 @@ class TestBaseRetriever:
         assert spelt(await retriever.ainvoke("?")) == "ACDB"
         assert spelt(retriever.invoke("?")) == "ACEGHFDB"
 
-    def test_nested(self, base, spelt):
-        """An EdgeOrderRetriever wraps another."""
-        inner = EdgeOrderRetriever(base_retriever=base, placer=EdgeOrder(order="relevance"), k=5)
-        assert spelt(EdgeOrderRetriever(base_retriever=inner, placer=BOOKEND).invoke("?")) == "ACEDB"
+    @pytest.mark.parametrize("kind", ["retriever", "chain", "compressor", "pipeline"])
+    def test_placed_twice(self, base, spelt, kind):
+        """Placing what is placed already, as far as that can be seen, is pointed out, and still works."""
+        inner = {
+            "retriever": EdgeOrderRetriever(base_retriever=base, placer=EdgeOrder(order="relevance"), k=5),
+            "chain": base | EdgeOrder(order="relevance", top_n=5),
+            "compressor": ContextualCompressionRetriever(
+                base_retriever=base, base_compressor=EdgeOrder(order="relevance", top_n=5)
+            ),
+            "pipeline": ContextualCompressionRetriever(
+                base_retriever=base,
+                base_compressor=DocumentCompressorPipeline(transformers=[EdgeOrder(order="relevance", top_n=5)]),
+            ),
+        }[kind]
+        with pytest.warns(EdgeOrderWarning, match="places its documents already"):
+            outer = EdgeOrderRetriever(base_retriever=inner, placer=BOOKEND)
+        assert spelt(outer.invoke("?")) == "ACEDB"
 
     def test_configurable_fields(self, store, query):
         """A base retriever with configurable fields is configured by the chain around it."""

@@ -1,0 +1,142 @@
+"""Cross-encoders by sentence-transformers."""
+
+import inspect
+import json
+import threading
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from edgeorder.errors import missing_extra
+from edgeorder.rerank.models import loaded
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
+
+_locks: "WeakKeyDictionary[Any, threading.Lock]" = WeakKeyDictionary()
+_guard = threading.Lock()
+_loading = threading.Lock()
+_lock_of_others = threading.Lock()
+
+
+@dataclass(frozen=True)
+class CrossEncoderScorer(PairScorer):
+    """Score passages with a cross-encoder of sentence-transformers (extra `rerank`).
+
+    Args:
+        model: A name on the hub, a folder, a ready `CrossEncoder`, or any object with `predict(pairs)` or
+            `score(pairs)`.
+        device: Where the model runs; None for the library's choice.
+        batch_size: Pairs at a time; None for 8 on a CPU, where padding costs more than small batches, and 32 elsewhere.
+        max_length: Tokens of query and passage that the model reads; None for the model's own limit.
+        revision: Branch, tag or commit on the hub.
+        model_kwargs: Keywords for loading the model, such as `{"dtype": "float16"}`.
+        long_passages: A passage beyond the window: `"warn"` scores its beginning and says so, `"window"` scores
+            overlapping windows, of which the best one counts.
+        trust_remote_code: Whether code of the model's repository may run. Off: turn it on for models you trust.
+        relevant_label: For a model with several labels, the column that means relevant.
+
+    Raises:
+        ValueError: For an unknown `long_passages` or a batch size below 1.
+        ImportError: At the first call, if sentence-transformers is not installed.
+
+    The model is loaded at the first call, once for equal settings in a process (`edgeorder.rerank.clear_models()`
+    frees it). Scores are raw: no sigmoid. One call at a time runs on a model, since its tokenizer is shared.
+    """
+
+    model: Any
+    device: str | None = None
+    batch_size: int | None = None
+    max_length: int | None = None
+    revision: str | None = None
+    model_kwargs: dict[str, Any] | None = None
+    long_passages: LongPassages = "warn"
+    trust_remote_code: bool = False
+    relevant_label: int | None = None
+
+    def __post_init__(self) -> None:
+        check_long_passages(self.long_passages)
+        if self.batch_size is not None and self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size} must be at least 1")
+        if not isinstance(self.model, str | PathLike) and _predictor(self.model) is None:
+            raise TypeError(f"model must be a name, a folder or an object with predict(pairs), not {self.model!r}")
+
+    @property
+    def name(self) -> str:
+        """The name under which the scorer is recorded."""
+        known = isinstance(self.model, str | PathLike)
+        return f"CrossEncoderScorer({self.model if known else type(self.model).__name__})"
+
+    def _encoder(self) -> Any:
+        if not isinstance(self.model, str | PathLike):
+            return self.model
+        keywords = {
+            "device": self.device,
+            "max_length": self.max_length,
+            "revision": self.revision,
+            "model_kwargs": self.model_kwargs,
+            "trust_remote_code": self.trust_remote_code,
+        }
+        key = ("torch", str(self.model), json.dumps(keywords, sort_keys=True, default=repr))
+        return loaded(key, lambda: _load(str(self.model), keywords))
+
+    def _reader(self) -> Reader | None:
+        encoder = self._encoder()
+        tokenizer = getattr(encoder, "tokenizer", None)
+        if tokenizer is None or not hasattr(tokenizer, "num_special_tokens_to_add"):
+            return None
+        window = getattr(encoder, "max_seq_length", None) or encoder.max_length
+
+        def tokens(texts: Any) -> list[list[tuple[int, int]]]:
+            fast = tokenizer.is_fast
+            with _lock_of(encoder):
+                read = tokenizer(
+                    list(texts), add_special_tokens=False, truncation=False, return_offsets_mapping=fast, verbose=False
+                )
+            return read["offset_mapping"] if fast else [[(0, 0)] * len(ids) for ids in read["input_ids"]]
+
+        return Reader(tokens, tokenizer.is_fast, int(window), tokenizer.num_special_tokens_to_add(pair=True))
+
+    def _predict(self, pairs: list[Pair]) -> Any:
+        encoder = self._encoder()
+        predict = _predictor(encoder)
+        accepted = inspect.signature(predict).parameters
+        on_cpu = str(getattr(encoder, "device", "cpu")) == "cpu"
+        wanted: dict[str, Any] = {"batch_size": self.batch_size or (8 if on_cpu else 32), "show_progress_bar": False}
+        for activation in ("activation_fn", "activation_fct"):  # the name changed in sentence-transformers 4
+            if activation in accepted:
+                import torch
+
+                wanted[activation] = torch.nn.Identity()
+        with _lock_of(encoder):
+            return predict(pairs, **{name: value for name, value in wanted.items() if name in accepted})
+
+
+def _predictor(model: Any) -> Any:
+    """Return the method that takes pairs: `predict`, or `score` as LangChain's `BaseCrossEncoder` calls it."""
+    return getattr(model, "predict", None) or getattr(model, "score", None)
+
+
+def _load(model: str, keywords: dict[str, Any]) -> Any:
+    try:
+        from sentence_transformers import CrossEncoder
+    except ImportError as error:
+        raise missing_extra("sentence-transformers", "rerank") from error
+    from transformers.utils import logging
+
+    with _loading:  # the bar's switch is one for the process
+        shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            return CrossEncoder(model, **{name: value for name, value in keywords.items() if value is not None})
+        finally:
+            if shown:
+                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _lock_of(encoder: Any) -> threading.Lock:
+    """Return the one lock of a model: tokenizers keep state while they read, and must not be shared."""
+    with _guard:
+        try:
+            return _locks.setdefault(encoder, threading.Lock())
+        except TypeError:  # an object that cannot be referenced weakly or hashed
+            return _lock_of_others

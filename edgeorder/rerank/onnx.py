@@ -1,0 +1,230 @@
+"""Cross-encoders by ONNX Runtime, without torch."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from edgeorder.errors import RerankError, bad_choice, missing_extra
+from edgeorder.rerank.models import loaded
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+Precision = Literal["auto", "int8", "fp32"]
+
+# The files that cross-encoder repositories ship, by the processor feature that each was made for.
+_INT8_FILES = {
+    "avx512_vnni": "onnx/model_qint8_avx512_vnni.onnx",
+    "avx512f": "onnx/model_qint8_avx512.onnx",
+    "avx2": "onnx/model_quint8_avx2.onnx",
+    "asimddp": "onnx/model_qint8_arm64.onnx",
+}
+_ANY_INT8 = "onnx/model_int8.onnx"  # what `edgeorder export-onnx --int8` writes
+_FP32 = ("onnx/model.onnx", "model.onnx")
+_TOKENS_AT_ONCE = 256
+
+
+class _Model(NamedTuple):
+    session: "InferenceSession"
+    inputs: frozenset[str]
+    cut: "Tokenizer"  # reads pairs, cut to the window
+    whole: "Tokenizer"  # reads texts, however long
+    window: int
+    file: str
+
+
+@dataclass(frozen=True)
+class OnnxCrossEncoderScorer(PairScorer):
+    """Score passages with a cross-encoder by ONNX Runtime (extra `onnx`): no torch, a fraction of disk and start-up.
+
+    Args:
+        model: A name on the hub whose repository ships `onnx/` files, as those of `cross-encoder/` do, or a folder
+            with `tokenizer.json`, `config.json` and `onnx/model.onnx`, as `edgeorder export-onnx` makes one.
+        precision: `"auto"` takes the int8 file that fits this processor if there is one, else fp32; `"int8"` and
+            `"fp32"` insist. int8 is faster and moves scores a little; the name in the record says which file ran.
+        batch_size: At most this many pairs at a time, of similar length, padded to their own longest.
+        max_length: Tokens of query and passage that the model reads; None for the model's own limit.
+        revision: Branch, tag or commit on the hub.
+        threads: Batches that are scored side by side; None for as many as there are processors.
+        long_passages: A passage beyond the window: `"warn"` scores its beginning and says so, `"window"` scores
+            overlapping windows, of which the best one counts.
+        relevant_label: For a model with several labels, the column that means relevant.
+
+    Raises:
+        ValueError: For an unknown name or a number below 1.
+        RerankError: At the first call, if there is no such file.
+        ImportError: At the first call, if a package of the extra is not installed.
+
+    The model is loaded at the first call, once for equal settings in a process. Calls run side by side.
+    """
+
+    model: str | Path
+    precision: Precision = "auto"
+    batch_size: int = 16
+    max_length: int | None = None
+    revision: str | None = None
+    threads: int | None = None
+    long_passages: LongPassages = "warn"
+    relevant_label: int | None = None
+
+    def __post_init__(self) -> None:
+        check_long_passages(self.long_passages)
+        if self.precision not in ("auto", "int8", "fp32"):
+            raise bad_choice("precision", self.precision, ("auto", "int8", "fp32"))
+        for name in ("batch_size", "max_length", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value} must be at least 1")
+
+    @property
+    def name(self) -> str:
+        """The name under which the scorer is recorded."""
+        return f"OnnxCrossEncoderScorer({self.model}, {self.precision})"
+
+    def _loaded(self) -> _Model:
+        key = ("onnx", str(self.model), self.precision, self.max_length, self.revision)
+        return loaded(key, self._load)  # type: ignore[no-any-return]
+
+    def _load(self) -> _Model:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise missing_extra(str(error.name), "onnx") from error
+        file = self._first_file(_candidates(self.precision, processor_features()))
+        whole = Tokenizer.from_file(str(self._file("tokenizer.json")))
+        whole.no_padding()
+        whole.no_truncation()
+        window = self.max_length or self._own_window()
+        cut = Tokenizer.from_str(whole.to_str())
+        cut.enable_truncation(window)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        inputs = frozenset(entry.name for entry in session.get_inputs())
+        return _Model(session, inputs, cut, whole, window, file.name)
+
+    def _own_window(self) -> int:
+        """Return the model's own limit: what its tokenizer says, within what its positions allow."""
+        limits = [512]
+        settings = self._optional_json("tokenizer_config.json").get("model_max_length")
+        if isinstance(settings, int) and settings < 1_000_000:
+            limits = [settings]
+        config = self._optional_json("config.json")
+        positions = config.get("max_position_embeddings")
+        if isinstance(positions, int):
+            # The RoBERTa family counts positions from the padding token's id on.
+            offset = config.get("pad_token_id", 1) + 1 if "roberta" in str(config.get("model_type")) else 0
+            limits.append(positions - offset)
+        return min(limits)
+
+    def _optional_json(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self._file(name).read_text(encoding="utf-8")))
+        except RerankError:
+            return {}
+
+    def _first_file(self, names: list[str]) -> Path:
+        for name in names:
+            try:
+                return self._file(name)
+            except RerankError as error:
+                missing = error
+        raise RerankError(f"{self.model} has none of {', '.join(names)}. Make one: edgeorder export-onnx") from missing
+
+    def _file(self, name: str) -> Path:
+        """Return a file of the folder or of the hub's repository."""
+        folder = Path(self.model)
+        if folder.is_dir():
+            if not (folder / name).is_file():
+                raise RerankError(f"there is no {folder / name}")
+            return folder / name
+        try:
+            from huggingface_hub import hf_hub_download
+            from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+        except ImportError as error:
+            raise missing_extra("huggingface-hub", "onnx") from error
+        try:
+            return Path(hf_hub_download(str(self.model), name, revision=self.revision))
+        except (EntryNotFoundError, HfHubHTTPError, HFValidationError) as error:
+            raise RerankError(f"{self.model} is no folder, and the hub gave no {name} for it: {error}") from error
+
+    def _reader(self) -> Reader:
+        model = self._loaded()
+
+        def tokens(texts: Any) -> list[list[tuple[int, int]]]:
+            return [read.offsets for read in model.whole.encode_batch(list(texts), add_special_tokens=False)]
+
+        return Reader(tokens, True, model.window, model.whole.num_special_tokens_to_add(True))
+
+    def _predict(self, pairs: list[Pair]) -> "NDArray[Any]":
+        import numpy as np
+
+        model = self._loaded()
+        read = model.cut.encode_batch(pairs)
+        lengths = [len(pair.ids) for pair in read]
+        outputs: list[Any] = [None] * len(read)
+
+        def run(batch: list[int]) -> None:
+            feed = {name: np.zeros((len(batch), lengths[batch[0]]), np.int64) for name in model.inputs}
+            for row, pair in enumerate(batch):
+                filled = slice(0, lengths[pair])
+                for name, values in (
+                    ("input_ids", read[pair].ids),
+                    ("attention_mask", read[pair].attention_mask),
+                    ("token_type_ids", read[pair].type_ids),
+                ):
+                    if name in feed:
+                        feed[name][row, filled] = values
+            (logits,) = model.session.run(None, feed)
+            for row, pair in enumerate(batch):
+                outputs[pair] = logits[row]
+
+        # Batches side by side, each on one thread, beat one batch at a time spread over all threads.
+        with ThreadPoolExecutor(self.threads or _processors()) as pool:
+            list(pool.map(run, _batches(lengths, self.batch_size)))
+        return np.asarray(outputs)
+
+
+def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:
+    """Yield batches of pairs, longest first, each of few tokens, so that little is padded."""
+    batch: list[int] = []
+    for pair in sorted(range(len(lengths)), key=lambda pair: -lengths[pair]):
+        if batch and (len(batch) == most or (len(batch) + 1) * lengths[batch[0]] > _TOKENS_AT_ONCE):
+            yield batch
+            batch = []
+        batch.append(pair)
+    if batch:
+        yield batch
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor_features() -> frozenset[str]:
+    """Return the features of this processor that int8 files are made for; empty where they cannot be read."""
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        return frozenset({"asimddp"})
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return frozenset()
+    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
+    return frozenset(flags) & frozenset(_INT8_FILES)
+
+
+def _candidates(precision: Precision, features: frozenset[str]) -> list[str]:
+    """Return the files to look for, the preferred one first."""
+    int8 = [file for feature, file in _INT8_FILES.items() if feature in features] + [_ANY_INT8]
+    return {"auto": [*int8, *_FP32], "int8": int8, "fp32": [*_FP32]}[precision]
