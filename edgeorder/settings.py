@@ -167,34 +167,22 @@ class PlacementSettings(BaseModel):
 
     def place_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
         """Place the chunks of a view by these settings; a `budget` given here counts instead of the field."""
-        return place(
-            view,
-            query=query,
-            rank_by=self.rank_by,
-            rerank=self.rerank,
-            dedupe=self.dedupe,
-            top_n=self.top_n,
-            min_score=self.min_score,
-            budget=self.budget if budget is None else budget,
-            reading=self.reading,
-            order=self.order,
-            layout=self.layout,
-            recorders=self.recorders,
-        )
+        return place(view, query=query, **self._keywords(budget))
 
     async def aplace_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(
-            view,
-            query=query,
-            rank_by=self.rank_by,
-            rerank=self.rerank,
-            dedupe=self.dedupe,
-            top_n=self.top_n,
-            min_score=self.min_score,
-            budget=self.budget if budget is None else budget,
-            reading=self.reading,
-            order=self.order,
-            layout=self.layout,
-            recorders=self.recorders,
-        )
+        return await aplace(view, query=query, **self._keywords(budget))
+
+    def _keywords(self, budget: Budget | int | None) -> dict[str, Any]:
+        return {
+            "rank_by": self.rank_by,
+            "rerank": self.rerank,
+            "dedupe": self.dedupe,
+            "top_n": self.top_n,
+            "min_score": self.min_score,
+            "budget": self.budget if budget is None else budget,
+            "reading": self.reading,
+            "order": self.order,
+            "layout": self.layout,
+            "recorders": self.recorders,
+        }
