@@ -8,7 +8,7 @@ from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransfo
 from langchain_core.load import dumpd, load
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
+from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from edgeorder.placement import Placement
@@ -18,12 +18,17 @@ from langchain_edgeorder.events import adispatch, dispatch
 
 
 def _loaded_prompt(value: Any) -> Any:
-    """Return the prompt that was dumped to a dict; prompts come from langchain-core, so nothing else is loaded."""
-    return load(value, allowed_objects="core") if isinstance(value, dict) else value
+    """Return a prompt, also from the dict it was dumped to; nothing but langchain-core's own prompts is loaded."""
+    prompt = load(value, allowed_objects="core") if isinstance(value, dict) else value
+    if prompt is not None and not isinstance(prompt, BasePromptTemplate):
+        raise ValueError(f"document_prompt must be a prompt template, not {prompt!r}")
+    if prompt is not None and "page_content" not in prompt.input_variables:
+        raise ValueError(f"document_prompt must show {{page_content}}; it shows {prompt.input_variables}")
+    return prompt
 
 
 PromptField: TypeAlias = Annotated[
-    BasePromptTemplate[str] | None, BeforeValidator(_loaded_prompt), PlainSerializer(dumpd)
+    BasePromptTemplate[str] | None, PlainValidator(_loaded_prompt), PlainSerializer(dumpd)
 ]
 
 
@@ -68,13 +73,6 @@ class EdgeOrder(
     document_prompt: PromptField = Field(
         default=None, description="The template that the chain renders each document with; it is counted."
     )
-
-    @field_validator("document_prompt")
-    @classmethod
-    def _check_prompt(cls, prompt: BasePromptTemplate[str] | None) -> BasePromptTemplate[str] | None:
-        if prompt is not None and "page_content" not in prompt.input_variables:
-            raise ValueError(f"document_prompt must show {{page_content}}; it shows {prompt.input_variables}")
-        return prompt
 
     def place(self, documents: Sequence[Document], query: str | None = None) -> Placement:
         """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
