@@ -31,7 +31,8 @@ def room(engine: Any, query: str) -> int:
     synthesizer = _synthesizer(engine, query)
     if isinstance(synthesizer, Refine):  # CompactAndRefine is one
         prompts = [synthesizer._text_qa_template, synthesizer._refine_template]
-        padding = synthesizer._response_padding_size
+        # Earlier releases of 0.14 have no padding of their own for these two.
+        padding = getattr(synthesizer, "_response_padding_size", DEFAULT_PADDING)
     elif isinstance(synthesizer, TreeSummarize):
         prompts, padding = [synthesizer._summary_template], DEFAULT_PADDING
     elif isinstance(synthesizer, SimpleSummarize):
