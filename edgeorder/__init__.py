@@ -10,6 +10,7 @@ from edgeorder.orders import ORDERS, Order
 from edgeorder.packing import Budget, TokenCounter
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
+from edgeorder.prompting import Prompt
 from edgeorder.rendering import Block, Layout
 from edgeorder.reranking import Rerank
 from edgeorder.selecting import Dropped
@@ -44,6 +45,7 @@ __all__ = [
     "Order",
     "OrderRecord",
     "Placement",
+    "Prompt",
     "Rerank",
     "RerankError",
     "TokenCounter",

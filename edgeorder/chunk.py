@@ -6,8 +6,9 @@ reads no text beyond what `auto` needs to see that the block is long.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,9 @@ class Chunk:
         id: An identifier, for the record and for `dedupe="id"`.
         head: What the item template puts before the body. Counted, never altered.
         tail: What the item template puts after the body.
+        title: What labels call it: labels show title, source, date and page.
+        date: When it was written.
+        page: The page that it starts on.
 
     Raises:
         TypeError: If `text`, `head` or `tail` is not a string.
@@ -40,12 +44,24 @@ class Chunk:
     id: object = None
     head: str = ""
     tail: str = ""
+    title: object = None
+    date: object = None
+    page: object = None
 
     def __post_init__(self) -> None:
         for name in ("text", "head", "tail"):
             value = getattr(self, name)
             if not isinstance(value, str):
                 raise TypeError(f"Chunk.{name} must be a str, not {type(value).__name__}: {value!r}")
+
+
+class Label(NamedTuple):
+    """What a label says of a chunk; None for what is not known."""
+
+    title: object = None
+    source: object = None
+    date: object = None
+    page: object = None
 
 
 class ChunkView(ABC):
@@ -97,6 +113,10 @@ class ChunkView(ABC):
         """Return the source of each of the given chunks."""
         return [self.source(index) for index in indices]
 
+    def label(self, index: int) -> Label:
+        """Return what a label says of a chunk."""
+        return Label(source=self.source(index))
+
     def rendered(self, index: int, body: str | None = None) -> str:
         """Return the text that the model sees for a chunk, with `body` in place of its own if given."""
         head, tail = self.affixes(index)
@@ -134,8 +154,58 @@ class ChunkList(ChunkView):
     def source(self, index: int) -> object:
         return self._chunks[index].source
 
+    def label(self, index: int) -> Label:
+        chunk = self._chunks[index]
+        return Label(chunk.title, chunk.source, chunk.date, chunk.page)
+
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
         return [(self._chunks[index].offset, self._chunks[index].end) for index in indices]
+
+
+class Shortened(ChunkView):
+    """A view whose bodies have been shortened."""
+
+    __slots__ = ("_bodies", "_view")
+
+    def __init__(self, view: ChunkView, bodies: Mapping[int, str]) -> None:
+        self._view = view
+        self._bodies = bodies
+
+    def __len__(self) -> int:
+        return len(self._view)
+
+    def item(self, index: int) -> object:
+        return self._view.item(index)
+
+    def text(self, index: int) -> str:
+        return self._bodies.get(index, self._view.text(index))
+
+    def affixes(self, index: int) -> tuple[str, str]:
+        return self._view.affixes(index)
+
+    def id(self, index: int) -> object:
+        return self._view.id(index)
+
+    def score(self, index: int) -> object:
+        return self._view.score(index)
+
+    def source(self, index: int) -> object:
+        return self._view.source(index)
+
+    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+        return self._view.spans(indices)
+
+    def scores(self) -> Sequence[object]:
+        return self._view.scores()
+
+    def sources(self, indices: Sequence[int]) -> list[object]:
+        return self._view.sources(indices)
+
+    def label(self, index: int) -> Label:
+        return self._view.label(index)
+
+    def rendered(self, index: int, body: str | None = None) -> str:
+        return self._view.rendered(index, self._bodies.get(index) if body is None else body)
 
 
 def check_items(items: Sequence[object], kind: type, name: str) -> None:

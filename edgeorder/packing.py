@@ -1,29 +1,34 @@
 """Packing: which ranks fit the token budget.
 
 The walk goes down the ranks, never along the positions, so a cut takes the weakest chunks wherever they would have
-been placed. Parts are counted one by one as the walk reaches them; the joined block, which can need more tokens than
+been placed. Parts are counted one by one as the walk reaches them; the joined text, which can need more tokens than
 its parts, is counted at the end, and the weakest chunks leave until it fits.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.rendering import Layout
 from edgeorder.selecting import Cut
+from edgeorder.shortening import Span, longest_prefix
 
 TokenCounter: TypeAlias = Callable[[str], int]
-Overflow: TypeAlias = Literal["skip", "stop", "truncate", "error"]
-_OVERFLOWS = ("skip", "stop", "truncate", "error")
+Overflow: TypeAlias = Literal["skip", "stop", "truncate", "compress", "error"]
+Reserve: TypeAlias = int | str | Sequence[int | str]
+Judge: TypeAlias = Callable[[ChunkView], Sequence[float | None]]
+"""Scores sentences by the query."""
+
+_OVERFLOWS = ("skip", "stop", "truncate", "compress", "error")
 _PATIENCE = 8  # misfits in a row after which "skip" gives up
-_RECUTS = 3  # times that a shortened chunk is cut further before it is dropped
+_RECUTS = 3  # times that shortened chunks are cut further before one is dropped
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A token budget for the rendered block.
+    """A token budget for the rendered block, or for the whole prompt where `place` is given one.
 
     Args:
         tokens: The window, in tokens.
@@ -31,7 +36,9 @@ class Budget:
             of a tiktoken encoding or of an OpenAI model, or any callable from text to a number of tokens.
         overflow: What happens at a chunk that does not fit. `"skip"` goes on to smaller ones and gives up after 8
             misfits in a row; `"stop"` keeps a prefix of the ranking; `"truncate"` cuts the first misfit to the room
-            left, at the end of a sentence or else a word; `"error"` raises `BudgetError`.
+            left, at the end of a sentence or else a word; `"compress"` (extra `text`, needs the query) takes
+            sentences out of all but the best two chunks, from the weakest rank up, those that score lowest by the
+            scorer or BM25, and marks the gaps; `"error"` raises `BudgetError`.
         reserve: What shares the window with the block (question, instruction, history, answer): a number of tokens,
             a text to count, or a list of both.
 
@@ -47,7 +54,7 @@ class Budget:
     tokens: int
     counter: TokenCounter | str | None = None
     overflow: Overflow = "skip"
-    reserve: int | str | Sequence[int | str] = 0
+    reserve: Reserve = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int):
@@ -73,6 +80,11 @@ class Budget:
     def _reserved_parts(self) -> Sequence[int | str]:
         return [self.reserve] if isinstance(self.reserve, int | str) else list(self.reserve)
 
+    def reserving(self, more: Reserve) -> "Budget":
+        """Return the same budget with more in its reserve: what one request adds, such as history and question."""
+        parts = [more] if isinstance(more, int | str) else more
+        return replace(self, reserve=(*self._reserved_parts(), *parts))
+
     def room(self, count: TokenCounter) -> int:
         """Return the tokens left for the block.
 
@@ -91,111 +103,167 @@ def as_budget(budget: Budget | int | None) -> Budget | None:
 
 
 class Packing(NamedTuple):
-    """What fits. Its collections change while the joined block is being settled.
+    """What fits. Its collections change while the joined text is being settled.
 
     Args:
         budget: The budget.
         kept: Ranks (0-based) that fit, best first.
-        room: Tokens that the block may need.
+        window: Tokens that the joined text may need: the block, or the prompt around it.
+        room: Tokens of the window that the prompt leaves for the block.
         count: The checked counter.
         counter: Its name.
         cuts: The chunks that do not fit.
-        counts: Tokens of a rendered chunk by input index, for those counted.
+        counts: Tokens of a chunk as it stands in the block by input index, for those counted.
         texts: Shortened bodies by input index.
+        elisions: What was cut out of them.
+        echoed: Ranks that are repeated, best first.
+        shrink: What compresses the chunks by that many tokens more than the last time.
     """
 
     budget: Budget
     kept: list[int]
+    window: int
     room: int
     count: TokenCounter
     counter: str
     cuts: list[Cut]
     counts: dict[int, int]
     texts: dict[int, str]
+    elisions: dict[int, list[Span]]
+    echoed: list[int]
+    shrink: list[Callable[[int], None]]
 
 
-def pack(view: ChunkView, ranking: Sequence[int], kept: Sequence[int], budget: Budget, layout: Layout) -> Packing:
+def pack(
+    view: ChunkView,
+    ranking: Sequence[int],
+    kept: Sequence[int],
+    budget: Budget,
+    layout: Layout,
+    around: str | None = None,
+    judge: Judge | None = None,
+) -> Packing:
     """Walk down the ranks and keep what fits, by the sum of the parts.
 
+    Args:
+        view: The chunks.
+        ranking: Input indices, best first.
+        kept: Ranks (0-based) still in the running.
+        budget: The budget.
+        layout: How the block is written.
+        around: The prompt without a block, if the budget holds on one.
+        judge: What scores sentences; only `overflow="compress"` needs it.
+
     Raises:
-        BudgetError: If the reserve leaves no room, or with `overflow="error"` if a chunk does not fit.
+        BudgetError: If the reserve or the prompt leaves no room, or with `overflow="error"` if a chunk does not fit.
         CounterError: If a text cannot be counted.
     """
     from edgeorder.tokens import named_counter
 
     count, name = named_counter(budget.counter)
-    packing = Packing(budget, [], budget.room(count), count, name, [], {}, {})
+    window = room = budget.room(count)
+    if around:
+        framing = count(around)
+        room -= framing
+        if room < 1:
+            raise BudgetError(
+                f"question and instruction need {framing} tokens, and {window} are left of the budget of "
+                f"{budget.tokens}: nothing remains for the chunks"
+            )
+    packing = Packing(budget, [], window, room, count, name, [], {}, {}, {}, [], [])
     if not kept:
         return packing
     between = count(layout.separator) if len(kept) > 1 else 0
+    if budget.overflow == "compress" and judge is not None:
+        from edgeorder.compression import compress
+
+        compress(packing, view, ranking, kept, layout, between, judge)
+        return packing
     used = misfits = 0
     for walked, rank in enumerate(kept):
         index = ranking[rank]
-        tokens = packing.counts[index] = count(view.rendered(index))
-        left = packing.room - used - (between if packing.kept else 0)
+        tokens = packing.counts[index] = count(layout.part(view, index, None, len(packing.kept) + 1))
+        left = room - used - (between if packing.kept else 0)
         if tokens <= left:
             packing.kept.append(rank)
-            used, misfits = packing.room - left + tokens, 0
+            used, misfits = room - left + tokens, 0
+            if walked < layout.echo and used + between + tokens <= room:
+                packing.echoed.append(rank)
+                used += between + tokens
             continue
         if budget.overflow == "error":
             raise _does_not_fit(index, rank, tokens, left, budget)
         misfits += 1
-        if budget.overflow == "truncate" and _shorten(packing, view, index, left):
+        if budget.overflow == "truncate" and _shorten(packing, view, layout, index, left):
             packing.kept.append(rank)
         else:
             packing.cuts.append((index, rank + 1, "budget", tokens, None))
         if budget.overflow != "skip" or misfits == _PATIENCE:
-            uncounted = kept[walked + 1 :]
-            packing.cuts.extend([(ranking[rank], rank + 1, "budget", None, None) for rank in uncounted])
+            cut_uncounted(packing, ranking, kept[walked + 1 :])
             break
     return packing
 
 
-def fitting_tokens(packing: Packing, view: ChunkView, ranking: Sequence[int], block: str, attempt: int) -> int | None:
-    """Count the joined block; where it does not fit, let the weakest chunk go.
+def fitting_tokens(
+    packing: Packing, view: ChunkView, ranking: Sequence[int], layout: Layout, text: str, attempt: int
+) -> int | None:
+    """Count the joined text; where it does not fit, let the weakest echo or else the weakest chunk go.
 
     Args:
-        packing: What was kept so far; where the block does not fit, it is changed.
+        packing: What was kept so far; where the text does not fit, it is changed.
         view: The chunks.
         ranking: Input indices, best first.
-        block: The joined block of what `packing` keeps.
-        attempt: How many blocks were too long before, from 0.
+        layout: How the block is written.
+        text: The block of what `packing` keeps, or the prompt around it.
+        attempt: How many texts were too long before, from 0.
 
     Returns:
-        Tokens of the block if it fits, else None: there is a new block to count.
+        Tokens of the text if it fits, else None: there is a new one to count.
 
     Raises:
-        BudgetError: With `overflow="error"`, if the block does not fit although its parts do.
+        BudgetError: With `overflow="error"`, if the text does not fit although its parts do.
     """
-    if not packing.kept:
+    if not text:
         return 0
-    tokens = packing.count(block)
-    excess = tokens - packing.room
-    if excess <= 0:
+    tokens = packing.count(text)
+    excess = tokens - packing.window
+    if excess <= 0 or not packing.kept:
         return tokens
+    if packing.echoed:
+        packing.echoed.pop()
+        return None
     rank = packing.kept[-1]
     index = ranking[rank]
     if packing.budget.overflow == "error":
         raise _does_not_fit(index, rank, packing.counts[index], packing.counts[index] - excess, packing.budget)
-    if index in packing.texts and attempt < _RECUTS:
-        cut = packing.count(view.rendered(index, packing.texts[index]))
-        if _shorten(packing, view, index, cut - excess):
+    if attempt < _RECUTS:
+        if packing.shrink:
+            packing.shrink[0](excess)
             return None
+        if index in packing.texts:
+            cut = packing.count(layout.part(view, index, packing.texts[index], len(packing.kept)))
+            if _shorten(packing, view, layout, index, cut - excess):
+                return None
     packing.kept.pop()
     packing.texts.pop(index, None)
+    packing.elisions.pop(index, None)
     packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
     return None
 
 
-def _shorten(packing: Packing, view: ChunkView, index: int, room: int) -> bool:
-    """Cut a body so that its rendered chunk needs at most `room` tokens; say whether anything was left of it."""
-    from edgeorder.shortening import longest_prefix
-
-    body = view.text(index)
-    prefix = longest_prefix(body, lambda start: packing.count(view.rendered(index, start)) <= room)
+def _shorten(packing: Packing, view: ChunkView, layout: Layout, index: int, room: int) -> bool:
+    """Cut a body so that its chunk needs at most `room` tokens in the block; say whether anything was left of it."""
+    body, number = view.text(index), len(packing.kept) + 1
+    prefix = longest_prefix(body, lambda start: packing.count(layout.part(view, index, start, number)) <= room)
     if prefix:
         packing.texts[index] = prefix
+        packing.elisions[index] = [(len(prefix), len(body))]
     return bool(prefix)
+
+
+def cut_uncounted(packing: Packing, ranking: Sequence[int], ranks: Sequence[int]) -> None:
+    """Leave out ranks that the walk never reached."""
+    packing.cuts.extend([(ranking[rank], rank + 1, "budget", None, None) for rank in ranks])
 
 
 def _does_not_fit(index: int, rank: int, tokens: int, left: int, budget: Budget) -> BudgetError:

@@ -1,12 +1,13 @@
 """The result of placing: which chunk sits where, and what was left out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from edgeorder.chunk import ChunkView
-from edgeorder.rendering import Block
+from edgeorder.rendering import Block, passage_of
 from edgeorder.selecting import Cut, Dropped
+from edgeorder.shortening import Span
 
 if TYPE_CHECKING:
     from edgeorder.packing import Packing
@@ -23,19 +24,17 @@ class Trace(NamedTuple):
     Args:
         view: The chunks that were placed.
         ranking: Input indices, best first.
-        units: The block units, each the 0-based ranks of its chunks in reading order; None when all stand alone.
         plan: The settings.
+        query: The question.
         time: Seconds since the epoch.
-        packing: What the budget did, if there was one.
         reranked: What the scorer said, if one ran.
     """
 
     view: ChunkView
     ranking: Sequence[int]
-    units: list[list[int]] | None
     plan: "Plan"
+    query: str | None
     time: float
-    packing: "Packing | None"
     reranked: "Reranked | None"
 
 
@@ -47,7 +46,8 @@ class Placement:
         order: The name of the order that was used.
         reason: Why that order, in words.
         texts: Bodies that were shortened to fit, by input index.
-        tokens: Length of the rendered block by the budget's counter; None without a budget.
+        echoes: Input indices that `Layout(echo=...)` repeats at the far end of the block, best first.
+        elisions: What was cut out of them: spans (0-based start, stop) of characters of the body.
 
     >>> from edgeorder import Chunk, place
     >>> placement = place([Chunk(text) for text in "ABCD"], order="bookend")
@@ -55,7 +55,21 @@ class Placement:
     (['A', 'C', 'D', 'B'], (1, 3, 4, 2), 'bookend')
     """
 
-    __slots__ = ("__dict__", "_cuts", "_trace", "indices", "order", "reason", "texts", "tokens")
+    __slots__ = (
+        "__dict__",
+        "_cuts",
+        "_first",
+        "_packing",
+        "_trace",
+        "_units",
+        "_used",
+        "echoes",
+        "elisions",
+        "indices",
+        "order",
+        "reason",
+        "texts",
+    )
 
     def __init__(
         self,
@@ -63,17 +77,25 @@ class Placement:
         order: str,
         reason: str,
         cuts: Sequence[Cut],
-        texts: dict[int, str],
-        tokens: int | None,
+        used: int | None,
         trace: Trace,
+        packing: "Packing | None",
+        units: list[list[int]] | None,
+        echoes: Sequence[int],
+        first: int,
     ) -> None:
         self.indices = tuple(indices)
         self.order = order
         self.reason = reason
         self._cuts = cuts
-        self.texts = texts
-        self.tokens = tokens
+        self.texts: Mapping[int, str] = packing.texts if packing else {}
+        self.elisions: Mapping[int, Sequence[Span]] = packing.elisions if packing else {}
+        self.echoes = tuple(echoes)
+        self._used = used  # tokens of the text that the budget holds on
         self._trace = trace
+        self._packing = packing  # what the budget did
+        self._units = units  # each the 0-based ranks of its chunks in reading order; None when all stand alone
+        self._first = first  # citation number at the head
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -107,11 +129,65 @@ class Placement:
         return build_record(self)
 
     @cached_property
+    def tokens(self) -> int | None:
+        """Length of the rendered block by the budget's counter; None without a budget."""
+        if self._packing is None or self._trace.plan.prompt is None:
+            return self._used
+        return self._packing.count(self._text) if self._text else 0
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Length of the whole prompt by the budget's counter; None without a budget or a prompt."""
+        return None if self._trace.plan.prompt is None else self._used
+
+    @cached_property
     def block(self) -> Block:
-        """The rendered block, the very text that was counted."""
+        """The rendered block, the very text that was counted, with its citation numbers."""
         view = self._trace.view
-        texts = (view.rendered(index, self.texts.get(index)) for index in self.indices)
-        return Block(self._trace.plan.layout.join(texts), self.tokens)
+        passages = tuple(
+            passage_of(view, index, self.texts.get(index), number)
+            for number, index in enumerate(self.indices, start=self._first)
+        )
+        return Block(self._text, self.tokens, passages)
+
+    @property
+    def text(self) -> str:
+        """What the budget holds on: the prompt if `place` was asked for one, else the block."""
+        return self._text if self._trace.plan.prompt is None else self.prompt
+
+    @cached_property
+    def prompt(self) -> str:
+        """The whole prompt, the very text that was counted.
+
+        Raises:
+            ValueError: If `place` was not asked for one.
+        """
+        prompt = self._trace.plan.prompt
+        if prompt is None:
+            raise ValueError("this placement has a block but no prompt: use place(..., prompt='after')")
+        return prompt.around(self._text, self._trace.query, range(self._first, self._first + len(self.indices)))
+
+    @cached_property
+    def _text(self) -> str:
+        trace = self._trace
+        return trace.plan.layout.write(trace.view, self.indices, self.texts, self.echoes, self._first)
+
+    def passes(self, max_tokens: int) -> "list[Placement]":
+        """Split a long block into short ones, each with edges of its own, to be read one by one and then put together.
+
+        The best chunks come first, so the first passes matter most. Citation numbers go on from pass to pass, and
+        indices and ranks are those of the whole input.
+
+        Args:
+            max_tokens: For each pass, counted as the placement's budget counts: with its reserve, its prompt and its
+                counter; tiktoken's o200k_base without a budget.
+
+        Raises:
+            BudgetError: If a chunk does not fit a pass.
+        """
+        from edgeorder.placing import split
+
+        return split(self, max_tokens)
 
     def apply(self, items: Sequence[T]) -> list[T]:
         """Return the kept items in the order of the block.
@@ -144,6 +220,7 @@ class Placement:
                 for drop in self.dropped
             ],
             "texts": {str(index): text for index, text in self.texts.items()},
+            "elisions": {str(index): [list(span) for span in spans] for index, spans in self.elisions.items()},
             "tokens": self.tokens,
         }
 

@@ -8,17 +8,19 @@ Every face of every adapter comes through here. A stage that was not asked for c
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from operator import itemgetter
 
 from edgeorder.auto import Auto
-from edgeorder.chunk import Chunk, ChunkList, ChunkView
-from edgeorder.errors import EdgeOrderWarning
+from edgeorder.chunk import Chunk, ChunkList, ChunkView, Shortened
+from edgeorder.errors import BudgetError, EdgeOrderWarning
 from edgeorder.listening import Recorder, check_recorders, deliver
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
-from edgeorder.packing import Budget, Packing, fitting_tokens, pack
+from edgeorder.packing import Budget, Judge, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
 from edgeorder.plan import OrderSetting, Plan, make_plan
+from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
 from edgeorder.reading import Reading, block_units
 from edgeorder.rendering import Layout, Style
@@ -39,23 +41,25 @@ def place(
     reading: Reading = "runs",
     order: OrderSetting = "auto",
     layout: Layout | Style | None = None,
+    prompt: Prompt | QuestionPlace | None = None,
     recorders: Sequence[Recorder] = (),
 ) -> Placement:
     """Decide where each chunk sits in the prompt, and which fit the budget.
 
     Args:
         chunks: Retrieved chunks, best first unless `rank_by` says otherwise. Nothing of them is changed.
-        query: The question; only a scorer needs it.
+        query: The question; only a scorer, a prompt and `overflow="compress"` need it.
         rank_by: `"input"` (best first), `"score"` (descending), `"distance"` (ascending), or a callable from a chunk to
             a sortable key, larger is better. Chunks without a score or key come last.
         rerank: A scorer, `(query, texts) -> scores`, or a `Rerank`.
         dedupe: `"id"`, `"text"` or `"near"` (extra `text`) drops the lower rank of two duplicates.
         top_n: Keep at most this many chunks.
         min_score: Keep chunks that score at least this much: by the scorer if there is one, else by their own score.
-        budget: Tokens for the rendered block, or a `Budget`.
+        budget: Tokens for the rendered block, or for the prompt if there is one; or a `Budget`.
         reading: `"runs"` reads neighbours of one source in document order, `"source"` whole sources; `"off"`.
         order: `"auto"`, a name in `ORDERS`, any callable from n to a permutation, or an `Auto`.
-        layout: A `Layout`: the separator is counted.
+        layout: How the block is written: `"plain"`, `"numbered"`, `"xml"`, a callable, or a `Layout`. It is counted.
+        prompt: What stands around the block: the question `"before"`, `"after"` or on `"both"` sides, or a `Prompt`.
         recorders: Callables that get the `OrderRecord`.
 
     Returns:
@@ -73,10 +77,15 @@ def place(
     """
     if recorders != ():
         check_recorders(recorders)
-    plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout)
+    plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
+    _check_query(plan, query)
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
-    placement = _arrange(view, plan, reranked)
+
+    def judge(sentences: ChunkView) -> Sequence[float | None]:
+        return _judged(score(_judge_of(plan), query, sentences), sentences)
+
+    placement = _arrange(view, plan, query, reranked, judge)
     deliver(placement, recorders)
     return placement
 
@@ -94,6 +103,7 @@ async def aplace(
     reading: Reading = "runs",
     order: OrderSetting = "auto",
     layout: Layout | Style | None = None,
+    prompt: Prompt | QuestionPlace | None = None,
     recorders: Sequence[Recorder] = (),
 ) -> Placement:
     """The same as `place`; scoring and token counting never block the event loop."""
@@ -101,18 +111,51 @@ async def aplace(
 
     if recorders != ():
         check_recorders(recorders)
-    plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout)
+    plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
+    _check_query(plan, query)
     reranked = await ascore(plan.rerank, query, view) if plan.rerank and len(view) else None
     if plan.budget is None:
-        placement = _arrange(view, plan, reranked)
+        placement = _arrange(view, plan, query, reranked)
     else:
-        placement = await asyncio.to_thread(_arrange, view, plan, reranked)
+        loop = asyncio.get_running_loop()
+
+        def judge(sentences: ChunkView) -> Sequence[float | None]:
+            # Called in the thread below; the scorer may need the loop, which is free meanwhile.
+            scoring = ascore(_judge_of(plan), query, sentences)
+            return _judged(asyncio.run_coroutine_threadsafe(scoring, loop).result(), sentences)
+
+        placement = await asyncio.to_thread(_arrange, view, plan, query, reranked, judge)
     deliver(placement, recorders)
     return placement
 
 
-def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placement:
+def _check_query(plan: Plan, query: str | None) -> None:
+    if query:
+        return
+    if plan.prompt is not None and plan.prompt.question != "none":
+        raise ValueError(f"prompt={plan.prompt.question!r} shows the question, so it needs one: give query=...")
+    if plan.budget is not None and plan.budget.overflow == "compress":
+        raise ValueError("overflow='compress' keeps the sentences that matter to the question: give query=...")
+
+
+def _judge_of(plan: Plan) -> Rerank:
+    """Return what scores sentences: the scorer of the call, or BM25."""
+    if plan.rerank is not None:
+        return plan.rerank
+    from edgeorder.rerank.lexical import LexicalScorer
+
+    return Rerank(LexicalScorer())
+
+
+def _judged(reranked: Reranked, sentences: ChunkView) -> Sequence[float | None]:
+    """Return a score for each sentence; none, so that the first ones stay, if the scorer failed and may."""
+    return reranked.scores or [None] * len(sentences)
+
+
+def _arrange(
+    view: ChunkView, plan: Plan, query: str | None, reranked: Reranked | None, judge: Judge | None = None
+) -> Placement:
     """Everything after scoring."""
     ranking = rank(view, plan.rank_by)
     scores = None
@@ -121,18 +164,39 @@ def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placemen
     if reranked is not None:
         ranking, scores = reranked.order(ranking), reranked.scores
     kept, cuts = _select(view, plan, ranking, scores)
-    packing = tokens = None
+    return _settle(Trace(view, ranking, plan, query, time.time(), reranked), kept, cuts, judge)
+
+
+def _settle(
+    trace: Trace, kept: Sequence[int], cuts: list[Cut], judge: Judge | None = None, first: int = 1
+) -> Placement:
+    """Pack and order the ranks that are left, until the joined text fits.
+
+    Args:
+        trace: The call.
+        kept: Ranks (0-based) still in the running.
+        cuts: What was left out before.
+        judge: What scores sentences.
+        first: The citation number of the passage at the head.
+    """
+    view, ranking, plan = trace.view, trace.ranking, trace.plan
+    scores = trace.reranked.scores if trace.reranked else None
+    layout, prompt, packing, tokens = plan.layout, plan.prompt, None, None
     texts: dict[int, str] = {}
     if plan.budget is not None:
-        packing = pack(view, ranking, kept, plan.budget, plan.layout)
+        around = None if prompt is None else prompt.around("", trace.query, ())
+        packing = pack(view, ranking, kept, plan.budget, layout, around, judge)
         kept, texts = packing.kept, packing.texts
     positions, units, order, reason = _order(view, plan, ranking, kept, scores)
+    echoed = kept[: layout.echo] if packing is None else packing.echoed
     if packing is not None:
-        # The joined block can need more than its parts, and which block it is depends on what is kept.
+        # The joined text can need more than its parts, and which text it is depends on what is kept.
         for attempt in count():
             indices = indices_at(ranking, positions)
-            block = plan.layout.join(view.rendered(index, texts.get(index)) for index in indices)
-            tokens = fitting_tokens(packing, view, ranking, block, attempt)
+            text = layout.write(view, indices, texts, indices_at(ranking, echoed), first)
+            if prompt is not None:
+                text = prompt.around(text, trace.query, range(first, first + len(indices)))
+            tokens = fitting_tokens(packing, view, ranking, layout, text, attempt)
             if tokens is not None:
                 break
             positions, units, order, reason = _order(view, plan, ranking, kept, scores)
@@ -141,8 +205,47 @@ def _arrange(view: ChunkView, plan: Plan, reranked: Reranked | None) -> Placemen
         cuts.sort(key=itemgetter(1))
         if not kept:
             _warn_of_empty(cuts, packing)
-    trace = Trace(view, ranking, units, plan, time.time(), packing, reranked)
-    return Placement(indices_at(ranking, positions), order, reason, cuts, texts, tokens, trace)
+    return Placement(
+        indices_at(ranking, positions),
+        order,
+        reason,
+        cuts,
+        tokens,
+        trace,
+        packing,
+        units,
+        indices_at(ranking, echoed),
+        first,
+    )
+
+
+def split(placement: Placement, max_tokens: int) -> list[Placement]:
+    """Return the passes of a placement, see `Placement.passes`."""
+    trace = placement._trace
+    plan, view = trace.plan, trace.view
+    budget = Budget(max_tokens) if plan.budget is None else replace(plan.budget, tokens=max_tokens)
+    if placement.texts:
+        view = Shortened(view, placement.texts)
+    trace = trace._replace(view=view, plan=plan._replace(budget=replace(budget, overflow="stop")))
+    rank_of = {index: rank for rank, index in enumerate(trace.ranking)}
+    left = sorted(rank_of[index] for index in placement.indices)
+    passes: list[Placement] = []
+    first = 1
+    while left:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgeOrderWarning)  # an empty pass is an error, below
+            one = _settle(trace, left, [], first=first)
+        if not one.indices:
+            index = trace.ranking[left[0]]
+            raise BudgetError(
+                f"the chunk at input index {index} (rank {left[0] + 1}) does not fit a pass of {max_tokens} tokens; "
+                "raise max_tokens, or shorten chunks first with Budget(max_tokens, overflow='truncate')"
+            )
+        one._cuts = ()
+        passes.append(one)
+        first += len(one.indices)
+        left = left[len(one.indices) :]
+    return passes
 
 
 def _select(

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 from edgeorder.auto import Auto
 from edgeorder.orders import Order, named_order
 from edgeorder.packing import Budget, as_budget
+from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
 from edgeorder.reading import Reading, check_reading
 from edgeorder.rendering import Layout, Style, as_layout
@@ -27,6 +28,7 @@ class Plan(NamedTuple):
     reading: Reading
     order: Order | Auto
     layout: Layout
+    prompt: Prompt | None
 
 
 def make_plan(
@@ -39,6 +41,7 @@ def make_plan(
     reading: Reading = "runs",
     order: OrderSetting = "auto",
     layout: Layout | Style | None = None,
+    prompt: Prompt | QuestionPlace | None = None,
 ) -> Plan:
     """Check the settings and spell out their shorthands.
 
@@ -61,6 +64,7 @@ def make_plan(
         raise TypeError(f"order must be a name, a callable from n to a permutation, or Auto, not {order!r}")
     if min_score is not None and rank_by == "distance" and rerank is None:
         raise ValueError("min_score needs scores where higher is better, and rank_by='distance' says lower is")
-    return Plan(
-        rank_by, as_rerank(rerank), dedupe, top_n, min_score, as_budget(budget), reading, order, as_layout(layout)
-    )
+    layout, prompt = as_layout(layout), as_prompt(prompt)
+    if prompt is not None and "weak_slots" in prompt.instructions and layout.style == "plain":
+        raise ValueError("instruction 'weak_slots' names passages by number: use layout='numbered' or 'xml'")
+    return Plan(rank_by, as_rerank(rerank), dedupe, top_n, min_score, as_budget(budget), reading, order, layout, prompt)

@@ -37,6 +37,7 @@ class ChunkRecord:
         rerank_detail: What else the scorer said of it.
         tokens: Rendered length before any shortening; None when it was not counted.
         shortened: Whether its body was cut to fit.
+        elided: How many characters of it were cut.
         dropped: Why it was left out; None when it was kept.
         duplicate_of: Input index of the chunk that it repeats.
         text: Its body as placed; only in records that were asked to hold texts.
@@ -53,6 +54,7 @@ class ChunkRecord:
     rerank_detail: Any = None
     tokens: int | None = None
     shortened: bool = False
+    elided: int = 0
     dropped: DropReason | None = None
     duplicate_of: int | None = None
     text: str | None = None
@@ -66,7 +68,9 @@ class ChunkRecord:
             "rerank_score",
             *(["rerank_detail"] if self.rerank_detail is not None else []),
         )
-        return {name: getattr(self, name) for name in names}
+        annotation = {name: getattr(self, name) for name in names}
+        # What the passage is called where labels are written.
+        return annotation if self.position is None else {**annotation, "number": self.position + 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,9 @@ class OrderRecord:
         reason: Why that order.
         chunks: Every chunk of the input, by input index.
         budget: The window in tokens, if one was set.
-        room: What the reserve left of it for the block.
+        room: What reserve and prompt left of it for the block.
         tokens: What the joined block needs.
+        prompt_tokens: What the prompt around it needs, if there is one.
         counter: What counted.
         scorer: What reranked.
         notes: What else the reader should know.
@@ -93,6 +98,7 @@ class OrderRecord:
     budget: int | None = None
     room: int | None = None
     tokens: int | None = None
+    prompt_tokens: int | None = None
     counter: str | None = None
     scorer: str | None = None
     notes: tuple[str, ...] = ()
@@ -185,12 +191,12 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
     drop_of = {drop.index: drop for drop in placement.dropped}
     run_of = {
         trace.ranking[rank]: number
-        for number, unit in enumerate((unit for unit in trace.units or () if len(unit) > 1), start=1)
+        for number, unit in enumerate((unit for unit in placement._units or () if len(unit) > 1), start=1)
         for rank in unit
     }
     scores = [as_score(score) for score in view.scores()]
     rerank_scores = trace.reranked.scores if trace.reranked else None
-    packing = trace.packing
+    packing = placement._packing
     counts = packing.counts if packing else {}
     sources = view.sources(range(len(view)))
     chunks: list[ChunkRecord | None] = [None] * len(view)
@@ -208,6 +214,7 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
             rerank_detail=trace.reranked.detail.get(index) if trace.reranked else None,
             tokens=counts.get(index),
             shortened=index in placement.texts,
+            elided=sum(stop - start for start, stop in placement.elisions.get(index, ())),
             dropped=drop.reason if drop else None,
             duplicate_of=drop.duplicate_of if drop else None,
             text=placement.texts.get(index, view.text(index)) if text else None,
@@ -219,6 +226,7 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
         budget=trace.plan.budget.tokens if trace.plan.budget else None,
         room=packing.room if packing else None,
         tokens=placement.tokens,
+        prompt_tokens=placement.prompt_tokens,
         counter=packing.counter if packing else None,
         scorer=trace.plan.rerank.name if trace.plan.rerank and rerank_scores else None,
         notes=tuple(_notes(placement, scores)),
@@ -240,6 +248,8 @@ def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str
     ranked = [score for score in (scores[index] for index in trace.ranking) if score is not None]
     if not descends(ranked) and trace.plan.rank_by == "input" and not (trace.reranked and trace.reranked.scores):
         yield "the scores disagree with the input order, which was kept as the ranking"
+    if placement.echoes:
+        yield f"repeated at the far end: input indices {list(placement.echoes)}"
     if trace.ranking and not placement.indices:
         yield "every chunk was dropped"
     if len(placement.indices) > 1 and trace.view.text(placement.indices[0]) == trace.view.text(placement.indices[-1]):

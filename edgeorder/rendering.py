@@ -1,12 +1,45 @@
 """Rendering: the block of text that a placement stands for, which is the text that the budget holds on."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
+from edgeorder.neutral import TAGS, Imitated, neutral, restored
 
-Style: TypeAlias = Literal["plain"]
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as it stands in the block.
+
+    Args:
+        number: Its citation number: 1 for the first passage of the block.
+        index: Its input index, 0-based.
+        text: Its rendered text, item template included.
+        title: What the label calls it; None when unknown. These four are one line each.
+        source: Where it was cut from.
+        date: When that was written.
+        page: The page that it starts on.
+    """
+
+    number: int
+    index: int
+    text: str = field(repr=False)
+    title: str | None = None
+    source: str | None = None
+    date: str | None = None
+    page: str | None = None
+
+
+StyleName: TypeAlias = Literal["plain", "numbered", "xml"]
+Style: TypeAlias = StyleName | Callable[[Passage], str]
+_STYLES = ("plain", "numbered", "xml")
+_IMITATED: Mapping[str, tuple[Imitated, ...]] = {"numbered": ("labels", "questions"), "xml": ("tags", "questions")}
+_ALL: tuple[Imitated, ...] = ("labels", "tags", "questions")
 
 
 @dataclass(frozen=True)
@@ -14,26 +47,98 @@ class Layout:
     """How the block is written.
 
     Args:
-        style: `"plain"`: the rendered chunks, joined.
-        separator: What stands between two chunks.
+        style: `"plain"`: the rendered chunks as they are, joined. `"numbered"`: each under a line
+            `[1] title - source (date, p. page)`. `"xml"`: indexed `<document>` elements. Or a callable from a `Passage`
+            to its text. Numbers follow the positions. In all but `"plain"`, a passage that imitates a label, a tag or
+            the question line is neutralised.
+        separator: What stands between two passages.
+        echo: Repeat this many of the best chunks at the far end of the block, under the numbers that they have. One
+            that sits at that edge already is not repeated, and none is where the budget has no room for it.
 
     Raises:
-        ValueError: For an unknown style.
-        TypeError: If the separator is not a string.
+        ValueError: For an unknown style, or a separator or echo that the style cannot have.
+        TypeError: For a value of the wrong type.
     """
 
     style: Style = "plain"
     separator: str = "\n\n"
+    echo: int = 0
 
     def __post_init__(self) -> None:
-        if self.style != "plain":
-            raise bad_choice("Layout.style", self.style, ("plain",))
+        if not callable(self.style) and self.style not in _STYLES:
+            raise bad_choice("Layout.style", self.style, (*_STYLES, "a callable from a Passage to its text"))
         if not isinstance(self.separator, str):
             raise TypeError(f"Layout.separator must be a str, not {self.separator!r}")
+        if isinstance(self.echo, bool) or not isinstance(self.echo, int):
+            raise TypeError(f"Layout.echo must be a whole number of chunks, not {self.echo!r}")
+        if self.echo < 0:
+            raise ValueError(f"Layout.echo={self.echo} must not be negative")
+        if self.style == "numbered" and not (self.separator.startswith("\n") and self.separator.endswith("\n")):
+            raise ValueError(f"numbered labels start a line: separator {self.separator!r} must start and end with \\n")
+        if neutral(self.separator, *self.imitated) != self.separator:
+            raise ValueError(f"separator {self.separator!r} looks like a label, a tag or a question of the block")
 
-    def join(self, texts: Iterable[str]) -> str:
-        """Return the block made of rendered chunks, head first."""
-        return self.separator.join(texts)
+    @property
+    def imitated(self) -> tuple[Imitated, ...]:
+        """What is neutralised in passages."""
+        return () if self.style == "plain" else _ALL if callable(self.style) else _IMITATED[self.style]
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether the block is nothing but the rendered chunks and the separator, so that a framework can join it."""
+        return self.style == "plain" and not self.echo
+
+    def part(self, view: ChunkView, index: int, body: str | None, number: int) -> str:
+        """Return a chunk as it stands in the block, with `body` in place of its own text if given."""
+        if self.style == "plain":
+            return view.rendered(index, body)
+        passage = passage_of(view, index, body, number, self.imitated)
+        if self.style == "numbered":
+            return f"{_label(passage)}\n{passage.text}"
+        if self.style == "xml":
+            return _element(passage)
+        text = self.style(passage)
+        if not isinstance(text, str):
+            raise TypeError(f"Layout.style must return the text of a passage, not {text!r:.80}")
+        return text
+
+    def join(self, parts: Iterable[str]) -> str:
+        """Return the block made of parts, head first."""
+        text = self.separator.join(parts)
+        return f"<documents>\n{text}\n</documents>" if self.style == "xml" and text else text
+
+    def write(
+        self,
+        view: ChunkView,
+        indices: Sequence[int],
+        texts: Mapping[int, str],
+        echoes: Sequence[int] = (),
+        first: int = 1,
+    ) -> str:
+        """Return the block.
+
+        Args:
+            view: The chunks.
+            indices: Input indices, head first.
+            texts: Shortened bodies by input index.
+            echoes: Input indices that are repeated at the end far from the first of them, best first.
+            first: The number of the passage at the head.
+        """
+        if not echoes and self.style == "plain":
+            return self.join(view.rendered(index, texts.get(index)) for index in indices)
+        numbers = {index: number for number, index in enumerate(indices, start=first)}
+        sequence = with_echoes(indices, echoes)
+        return self.join(self.part(view, index, texts.get(index), numbers[index]) for index in sequence)
+
+
+def with_echoes(indices: Sequence[int], echoes: Sequence[int]) -> Sequence[int]:
+    """Return the indices with the echoes at the end that the best of them does not sit at, the best outermost."""
+    if not echoes:
+        return indices
+    at_tail = indices.index(echoes[0]) < len(indices) / 2
+    edge = indices[-1 if at_tail else 0]
+    repeated = [index for index in echoes if index != edge]
+    return [*indices, *reversed(repeated)] if at_tail else [*repeated, *indices]
 
 
 @dataclass(frozen=True)
@@ -43,20 +148,139 @@ class Block:
     Args:
         text: What the model sees.
         tokens: Its length by the budget's counter; None without a budget.
+        passages: What it holds, by number; an echo is the passage that it repeats.
     """
 
     text: str
     tokens: int | None = None
+    passages: tuple[Passage, ...] = ()
 
     def __str__(self) -> str:
         return self.text
+
+    @cached_property
+    def citations(self) -> dict[int, int]:
+        """Citation number -> input index."""
+        return {passage.number: passage.index for passage in self.passages}
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """Input index -> citation number."""
+        return {passage.index: passage.number for passage in self.passages}
+
+    def cited(self, answer: str) -> tuple[int, ...]:
+        """Return the input indices of the chunks that an answer cites, in the order in which it first cites them.
+
+        `[2]`, `[1, 3]`, `[1][3]`, `[2-4]`, `[Source 2]`, `【2】` and `<document index="2">` are citations; numbers that
+        the block does not have are left out.
+
+        >>> Block("", passages=(Passage(1, 4, "A"), Passage(2, 0, "B"))).cited("It is so [2], or not [1, 7].")
+        (0, 4)
+        """
+        found: dict[int, None] = {}
+        for group in _CITATION.finditer(answer):
+            for first, last in _NUMBERS.findall(group[0]):
+                low, high = int(first), int(last or first)
+                found.update(dict.fromkeys(number for number in self.citations if low <= number <= high))
+        return tuple(self.citations[number] for number in found)
+
+    def sources(self) -> tuple[Passage, ...]:
+        """Return the passages by number, each with index, title, source, date and page, for a list of sources."""
+        return self.passages
+
+
+_CITATION = re.compile(
+    r"(?<!\\)[\[【](?:(?:source|document|doc|passage)s?\s{0,3})?\d{1,9}(?:\s{0,3}[,;–-]\s{0,3}\d{1,9})*+[^\[\]【】\n]{0,40}?[\]】]"
+    r'|<document index="\d{1,9}"',
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"(\d{1,9})(?:\s{0,3}[–-]\s{0,3}(\d{1,9}))?")
+
+
+def passage_of(
+    view: ChunkView, index: int, body: str | None, number: int, imitated: Sequence[Imitated] = ()
+) -> Passage:
+    """Return a chunk as a passage, with `body` in place of its own text if given."""
+    text = view.rendered(index, body)
+    fields = [
+        None if value is None else neutral(" ".join(str(value).split()), *imitated) for value in view.label(index)
+    ]
+    return Passage(number, index, neutral(text, *imitated), *(value or None for value in fields))
+
+
+def _label(passage: Passage) -> str:
+    name = " - ".join(dict.fromkeys(part for part in (passage.title, passage.source) if part))
+    details = ", ".join(part for part in (passage.date, passage.page and f"p. {passage.page}") if part)
+    return f"[{passage.number}]{name and ' ' + name}{details and f' ({details})'}"
+
+
+def _element(passage: Passage) -> str:
+    fields = {"title": passage.title, "source": passage.source, "date": passage.date, "page": passage.page}
+    lines = [f"<{name}>{value}</{name}>" for name, value in fields.items() if value]
+    content = f"<document_content>\n{passage.text}\n</document_content>"
+    return "\n".join([f'<document index="{passage.number}">', *lines, content, "</document>"])
+
+
+_LABEL_LINE = re.compile(r"^\[(\d+)\][^\n]*\n", re.MULTILINE)
+_FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
+_ELEMENT = re.compile(
+    rf'<document index="(\d+)">\n(?:<(?:{_FIELDS})>[^\n]*\n)*<document_content>\n(.*?)\n'
+    "</document_content>\n</document>",
+    re.DOTALL,
+)
+
+
+def split_block(text: str, style: Layout | StyleName) -> list[tuple[int, str]]:
+    r"""Parse a rendered block back into its passages.
+
+    Args:
+        text: The text of a block.
+        style: `"numbered"` or `"xml"`, or the `Layout` that it was written with if that has another separator.
+
+    Returns:
+        (number, passage) pairs, head first, exactly as they were put in: neutralised text is restored.
+
+    Raises:
+        ValueError: For a text that is no such block, or a style that cannot be parsed.
+
+    >>> split_block("[1] Rules\nA\n\n[2]\nB", "numbered")
+    [(1, 'A'), (2, 'B')]
+    """
+    layout = as_layout(style)
+    if layout.style not in ("numbered", "xml"):
+        raise bad_choice("style", layout.style, ("numbered", "xml"))
+    if not text:
+        return []
+    inner = text
+    if layout.style == "xml":
+        opening, closing = "<documents>\n", "\n</documents>"
+        if not (text.startswith(opening) and text.endswith(closing)):
+            raise ValueError(f"this is no xml block: {text!r:.80}")
+        inner = text[len(opening) : -len(closing)]
+        found = list(_ELEMENT.finditer(inner))
+        pairs = [(int(element[1]), element[2]) for element in found]
+        between = [inner[one.end() : two.start()] for one, two in pairwise(found)]
+        whole = bool(found) and found[0].start() == 0 and found[-1].end() == len(inner)
+    else:
+        found = list(_LABEL_LINE.finditer(inner))
+        ends = [label.start() for label in found[1:]]
+        cut = len(layout.separator)
+        between = [inner[end - cut : end] for end in ends]
+        pairs = [
+            (int(label[1]), inner[label.end() : stop])
+            for label, stop in zip(found, [*(end - cut for end in ends), len(inner)], strict=False)
+        ]
+        whole = bool(found) and found[0].start() == 0
+    if not whole or any(gap != layout.separator for gap in between):
+        raise ValueError(f"this is no {layout.style} block with the separator {layout.separator!r}: {text!r:.80}")
+    return [(number, restored(passage, *layout.imitated)) for number, passage in pairs]
 
 
 PLAIN = Layout()
 
 
 def as_layout(layout: "Layout | Style | None") -> Layout:
-    """Return the layout that was asked for; a bare style name is `Layout(style)`.
+    """Return the layout that was asked for; a bare style is `Layout(style)`.
 
     Raises:
         TypeError: For anything else.
@@ -65,6 +289,6 @@ def as_layout(layout: "Layout | Style | None") -> Layout:
         return PLAIN
     if isinstance(layout, Layout):
         return layout
-    if isinstance(layout, str):
+    if isinstance(layout, str) or callable(layout):
         return Layout(layout)
-    raise TypeError(f"layout must be a Layout or the name of a style, not {layout!r}")
+    raise TypeError(f"layout must be a Layout or a style, not {layout!r}")

@@ -23,14 +23,15 @@ from edgeorder.auto import Auto
 from edgeorder.chunk import ChunkView
 from edgeorder.listening import Recorder, check_recorders
 from edgeorder.metadata import Key, check_key
-from edgeorder.packing import Budget
+from edgeorder.packing import Budget, Reserve, as_budget
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.plan import OrderSetting, make_plan
+from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the name up here
-from edgeorder.rendering import Layout, Style
+from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.reranking import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 
@@ -41,7 +42,7 @@ def to_plain(value: object, where: str) -> Any:
     Raises:
         TypeError: If it holds a callable, naming the field.
     """
-    if isinstance(value, Auto | Budget | Layout | Rerank):
+    if isinstance(value, Auto | Budget | Layout | Prompt | Rerank):
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
         return [to_plain(part, where) for part in value]
@@ -75,6 +76,7 @@ def _tuple_of_list(value: Any) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+_KEYS = ("score_key", "source_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
 KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
 
 
@@ -104,7 +106,10 @@ class PlacementSettings(BaseModel):
         default="auto", description='"auto", the name of an order, a callable from n to a permutation, or an Auto.'
     )
     layout: Annotated[Layout | Style | None, *_setting(_from_dict(Layout))] = Field(
-        default=None, description="A Layout; its separator is counted."
+        default=None, description='"plain", "numbered", "xml", a callable, or a Layout: how the block is written.'
+    )
+    prompt: Annotated[Prompt | QuestionPlace | None, *_setting(_from_dict(Prompt))] = Field(
+        default=None, description='The question "before", "after" or on "both" sides of the block, or a Prompt.'
     )
     recorders: Annotated[Sequence[Recorder], *_setting(_tuple_of_list)] = Field(
         default=(), description="Callables that get each OrderRecord."
@@ -115,6 +120,9 @@ class PlacementSettings(BaseModel):
     end_key: KeyField = Field(
         default=None, description="Where the end of the chunk lives; it makes offset and end a span of characters."
     )
+    title_key: KeyField = Field(default=None, description="Where the title lives that labels show.")
+    date_key: KeyField = Field(default=None, description="Where the date lives that labels show.")
+    page_key: KeyField = Field(default=None, description="Where the page lives that labels show.")
     annotate: bool = Field(
         default=False, strict=True, description='Write rank, position and scores into copies, under "edgeorder".'
     )
@@ -131,9 +139,10 @@ class PlacementSettings(BaseModel):
             self.reading,
             self.order,
             self.layout,
+            self.prompt,
         )
         check_recorders(self.recorders)
-        for name in ("score_key", "source_key", "offset_key", "end_key"):
+        for name in _KEYS:
             check_key(name, getattr(self, name))
         return self
 
@@ -147,11 +156,9 @@ class PlacementSettings(BaseModel):
         "reading",
         "order",
         "layout",
+        "prompt",
         "recorders",
-        "score_key",
-        "source_key",
-        "offset_key",
-        "end_key",
+        *_KEYS,
     )
     def _dump(self, value: Any, info: FieldSerializationInfo) -> Any:
         return to_plain(value, info.field_name)
@@ -165,24 +172,58 @@ class PlacementSettings(BaseModel):
                 raise TypeError(msg) from error
         return super().__getstate__()
 
-    def place_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
-        """Place the chunks of a view by these settings; a `budget` given here counts instead of the field."""
-        return place(view, query=query, **self._keywords(budget))
+    def place_view(
+        self,
+        view: ChunkView,
+        query: str | None,
+        *,
+        budget: Budget | int | None = None,
+        reserve: Reserve | None = None,
+    ) -> Placement:
+        """Place the chunks of a view by these settings.
 
-    async def aplace_view(self, view: ChunkView, query: str | None, *, budget: Budget | int | None = None) -> Placement:
+        Args:
+            view: The chunks.
+            query: The question.
+            budget: It counts instead of the field.
+            reserve: What this request adds to the reserve of the budget.
+        """
+        return place(view, query=query, **self._keywords(budget, reserve))
+
+    async def aplace_view(
+        self,
+        view: ChunkView,
+        query: str | None,
+        *,
+        budget: Budget | int | None = None,
+        reserve: Reserve | None = None,
+    ) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(view, query=query, **self._keywords(budget))
+        return await aplace(view, query=query, **self._keywords(budget, reserve))
 
-    def _keywords(self, budget: Budget | int | None) -> dict[str, Any]:
+    def check_verbatim(self, instead: str) -> None:
+        """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""
+        if self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim):
+            return
+        setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
+        raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {instead}")
+
+    def _keywords(self, budget: Budget | int | None, reserve: Reserve | None) -> dict[str, Any]:
+        budget = self.budget if budget is None else budget
+        if reserve is not None:
+            if (whole := as_budget(budget)) is None:
+                raise ValueError(f"reserve={reserve!r:.80} needs a budget to be taken from: set budget=...")
+            budget = whole.reserving(reserve)
         return {
             "rank_by": self.rank_by,
             "rerank": self.rerank,
             "dedupe": self.dedupe,
             "top_n": self.top_n,
             "min_score": self.min_score,
-            "budget": self.budget if budget is None else budget,
+            "budget": budget,
             "reading": self.reading,
             "order": self.order,
             "layout": self.layout,
+            "prompt": self.prompt,
             "recorders": self.recorders,
         }

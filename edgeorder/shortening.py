@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["')\]]*(?=\s)|(?<=[。！？])|(?=\n\s*\n)""")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
+
+Span: TypeAlias = tuple[int, int]
+"""0-based characters of a body: the first, and the one past the last."""
 
 
 def longest_prefix(text: str, fits: Callable[[str], bool]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from langchain_core.documents import Document
 from langchain_core.prompts import BasePromptTemplate, format_document
 
-from edgeorder.chunk import ChunkView, check_items
+from edgeorder.chunk import ChunkView, Label, check_items
 from edgeorder.metadata import Key, key_names, look_up, plain_name, read, read_group
 from edgeorder.settings import PlacementSettings
 
@@ -115,6 +115,11 @@ class Documents(ChunkView):
                 if sources[place] is not None and "start_index" in metadata and "page" in metadata:
                     sources[place] = (sources[place], metadata["page"])
         return sources
+
+    def label(self, index: int) -> Label:
+        own = self._keys
+        keys = (own.title_key, own.source_key, own.date_key, own.page_key)
+        return Label(*(self._read(index, key) for key in keys))
 
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
         documents = [self._documents[index] for index in indices]

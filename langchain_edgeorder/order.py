@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
+from edgeorder.packing import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
 from langchain_edgeorder.documents import Documents, with_body
@@ -32,6 +33,9 @@ PromptField: TypeAlias = Annotated[
 ]
 
 
+_INSTEAD = "Use place(documents, query).block or .prompt, or give this EdgeOrder to context_prompt(...)."
+
+
 class EdgeOrder(
     PlacementSettings,
     BaseDocumentTransformer,
@@ -45,7 +49,8 @@ class EdgeOrder(
     of `transform_documents`. All keywords of `edgeorder.place` are fields.
 
     The documents come in best first unless `rank_by` says otherwise. They are returned as they are, the same objects,
-    unless a body was shortened or `annotate` is on: then in copies.
+    unless a body was shortened or `annotate` is on: then in copies. What shapes the text around them (a `layout` with
+    labels or an echo, a `prompt`) cannot be returned as documents: `place` gives it, and `context_prompt` sends it.
 
     Args:
         document_prompt: The template that the chain renders each document with, so that the budget counts it too.
@@ -54,6 +59,9 @@ class EdgeOrder(
         source_key: The same for the source.
         offset_key: The same for the place in the source. `start_index` is a character offset, others are ordinals.
         end_key: The same for the end of the chunk, which makes another offset key a character offset too.
+        title_key: The same for the title that labels show.
+        date_key: The same for the date.
+        page_key: The same for the page.
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder".
 
     >>> from langchain_core.documents import Document
@@ -70,46 +78,59 @@ class EdgeOrder(
         default=("start_index", "chunk_index", "seq_num", "page"),
         description="Where the offset lives; start_index is a character offset, the others are ordinals.",
     )
+    title_key: KeyField = Field(default="title", description="Where the title lives that labels show.")
+    date_key: KeyField = Field(default="date", description="Where the date lives that labels show.")
+    page_key: KeyField = Field(default=("page_label", "page"), description="Where the page lives that labels show.")
     document_prompt: PromptField = Field(
         default=None, description="The template that the chain renders each document with; it is counted."
     )
 
-    def place(self, documents: Sequence[Document], query: str | None = None) -> Placement:
+    def place(
+        self, documents: Sequence[Document], query: str | None = None, *, reserve: Reserve | None = None
+    ) -> Placement:
         """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
 
         Args:
             documents: The documents, best first.
-            query: The question; only a scorer needs it.
+            query: The question; only a scorer, a prompt and `overflow="compress"` need it.
+            reserve: What this request adds to the budget's reserve: tokens or texts, such as history and question.
 
         Raises:
             TypeError: For an item that is no `Document`, naming its index and type.
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a document does not fit.
         """
-        return self._place(documents, query)
+        return self._place(documents, query, reserve=reserve)
 
-    async def aplace(self, documents: Sequence[Document], query: str | None = None) -> Placement:
+    async def aplace(
+        self, documents: Sequence[Document], query: str | None = None, *, reserve: Reserve | None = None
+    ) -> Placement:
         """The same, never blocking the event loop."""
-        return await self._aplace(documents, query)
+        return await self._aplace(documents, query, reserve=reserve)
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        return self._documents(documents, self._place(documents, **kwargs))
+        """Return the documents placed; `query` and `reserve` are taken as in `place`."""
+        self.check_verbatim(_INSTEAD)
+        return self.placed(documents, self._place(documents, **kwargs))
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        return self._documents(documents, await self._aplace(documents, **kwargs))
+        self.check_verbatim(_INSTEAD)
+        return self.placed(documents, await self._aplace(documents, **kwargs))
 
     @override
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        return self._documents(documents, self._place(documents, query, callbacks))
+        self.check_verbatim(_INSTEAD)
+        return self.placed(documents, self._place(documents, query, callbacks))
 
     @override
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        return self._documents(documents, await self._aplace(documents, query, callbacks))
+        self.check_verbatim(_INSTEAD)
+        return self.placed(documents, await self._aplace(documents, query, callbacks))
 
     @override
     def invoke(self, input: Sequence[Document], config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -138,8 +159,9 @@ class EdgeOrder(
         documents: Sequence[Document],
         query: str | None = None,
         callbacks: Callbacks = None,
+        reserve: Reserve | None = None,
     ) -> Placement:
-        placement = self.place_view(self._view(documents), query)
+        placement = self.place_view(self._view(documents), query, reserve=reserve)
         dispatch(placement, callbacks)
         return placement
 
@@ -148,15 +170,16 @@ class EdgeOrder(
         documents: Sequence[Document],
         query: str | None = None,
         callbacks: Callbacks = None,
+        reserve: Reserve | None = None,
     ) -> Placement:
-        placement = await self.aplace_view(self._view(documents), query)
+        placement = await self.aplace_view(self._view(documents), query, reserve=reserve)
         await adispatch(placement, callbacks)
         return placement
 
     def _view(self, documents: Sequence[Document]) -> Documents:
         return Documents(documents, self, self.document_prompt)
 
-    def _documents(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
+    def placed(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
         """Return the documents of a placement: the very objects, or copies where something was changed."""
         placed = placement.apply(documents)
         if placement.texts or self.annotate:

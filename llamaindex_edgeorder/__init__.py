@@ -1,4 +1,4 @@
-"""edgeorder for LlamaIndex: a node postprocessor over the shared core."""
+"""edgeorder for LlamaIndex: a node postprocessor and a prompt over the shared core."""
 
 from edgeorder.errors import missing_extra
 
@@ -9,6 +9,7 @@ except ImportError as error:
 
 from llamaindex_edgeorder.events import OrderEvent
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
+from llamaindex_edgeorder.prompt import text_qa_template
 from llamaindex_edgeorder.room import room
 
-__all__ = ["EdgeOrderPostprocessor", "OrderEvent", "room"]
+__all__ = ["EdgeOrderPostprocessor", "OrderEvent", "room", "text_qa_template"]

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo
 
-from edgeorder.chunk import ChunkView, check_items
+from edgeorder.chunk import ChunkView, Label, check_items
 from edgeorder.metadata import read, read_group
 from edgeorder.settings import PlacementSettings
 
 INDEX_KEYS = ("chunk_index", "index", "page_label")
 FILE_KEYS = ("file_path", "file_name")
+LABEL_KEYS = ("title", ("file_name", "file_path", "url"), "date", "page_label")
 _MARK = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
 
 
@@ -88,6 +89,12 @@ class Nodes(ChunkView):
                     source = (source, page)  # character offsets start anew on every page
                 sources.append(source)
         return sources
+
+    def label(self, index: int) -> Label:
+        own, node = self._keys, self._nodes[index]
+        keys = (own.title_key, own.source_key, own.date_key, own.page_key)
+        found = [read(node, node.node.metadata, key or usual) for key, usual in zip(keys, LABEL_KEYS, strict=True)]
+        return Label(*found)
 
     def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
         nodes = [self._nodes[index].node for index in indices]

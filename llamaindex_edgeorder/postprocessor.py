@@ -12,12 +12,16 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
-from edgeorder.packing import Budget, as_budget
+from edgeorder.packing import Budget, Reserve, as_budget
 from edgeorder.placement import Placement
 from edgeorder.reranking import as_rerank
 from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.nodes import Nodes, with_body
+
+_INSTEAD = (
+    "Use place(nodes, query_str).block or .prompt; for a question and an instruction in engines, text_qa_template."
+)
 
 
 class SettingsCounter:
@@ -39,7 +43,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     tokenizer of LlamaIndex's `Settings` unless the `Budget` names another.
 
     The nodes come in best first unless `rank_by` says otherwise. They are returned as they are, the same objects,
-    unless a text was shortened or `annotate` is on: then in copies.
+    unless a text was shortened or `annotate` is on: then in copies. What shapes the text around them (a `layout` with
+    labels or an echo, a `prompt`) cannot be returned as nodes: `place` gives it, and `text_qa_template` has a prompt.
 
     Args:
         score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
@@ -48,6 +53,9 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         offset_key: The same for an ordinal. Default: the character span, then an index key, then the links to the
             previous and next node.
         end_key: The same for the end of the chunk, which makes `offset_key` a character offset.
+        title_key: The same for what labels show. Default: "title".
+        date_key: Default: "date".
+        page_key: Default: "page_label".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
             the text for LLM and embedding.
 
@@ -72,26 +80,31 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     def class_name(cls) -> str:
         return "EdgeOrderPostprocessor"
 
-    def place(self, nodes: Sequence[NodeWithScore], query_str: str | None = None) -> Placement:
+    def place(
+        self, nodes: Sequence[NodeWithScore], query_str: str | None = None, *, reserve: Reserve | None = None
+    ) -> Placement:
         """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
 
         Args:
             nodes: The nodes, best first.
-            query_str: The question; only a scorer needs it.
+            query_str: The question; only a scorer, a prompt and `overflow="compress"` need it.
+            reserve: What this request adds to the budget's reserve: tokens or texts, such as history and question.
 
         Raises:
             TypeError: For an item that is no `NodeWithScore`, naming its index and type.
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = self.place_view(self._view(nodes), query_str, budget=self._budget())
+        placement = self.place_view(self._view(nodes), query_str, budget=self._budget(), reserve=reserve)
         self._send(nodes, placement)
         return placement
 
-    async def aplace(self, nodes: Sequence[NodeWithScore], query_str: str | None = None) -> Placement:
+    async def aplace(
+        self, nodes: Sequence[NodeWithScore], query_str: str | None = None, *, reserve: Reserve | None = None
+    ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await self.aplace_view(self._view(nodes), query_str, budget=self._budget())
+        placement = await self.aplace_view(self._view(nodes), query_str, budget=self._budget(), reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -99,6 +112,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        self.check_verbatim(_INSTEAD)
         return self._nodes(nodes, self.place(nodes, _query_of(query_bundle)))
 
     @override
@@ -108,6 +122,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
+        self.check_verbatim(_INSTEAD)
         return self._nodes(nodes, await self.aplace(nodes, _query_of(query_bundle)))
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:

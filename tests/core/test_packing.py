@@ -248,7 +248,7 @@ def test_an_erratic_counter_cannot_loop_forever() -> None:
         (
             {"tokens": 5, "overflow": "drop"},
             ValueError,
-            "Budget.overflow='drop' is not one of: skip, stop, truncate, error",
+            "Budget.overflow='drop' is not one of: skip, stop, truncate, compress, error",
         ),
         ({"tokens": 5, "counter": 3}, TypeError, "Budget.counter must be a name or a callable"),
         ({"tokens": 5, "reserve": -1}, ValueError, "Budget.reserve=-1 must not be negative"),

@@ -161,7 +161,7 @@ def test_any_sequence_of_chunks_will_do() -> None:
     ("layout", "error", "message"),
     [
         ("fancy", ValueError, "Layout.style='fancy' is not one of: plain"),
-        (7, TypeError, "layout must be a Layout or the name of a style, not 7"),
+        (7, TypeError, "layout must be a Layout or a style, not 7"),
     ],
 )
 def test_an_impossible_layout_is_refused(layout: Any, error: type[Exception], message: str) -> None:

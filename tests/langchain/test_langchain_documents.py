@@ -185,10 +185,10 @@ class TestAnnotate:
             annotate=True, order="bookend", rerank=lambda query, texts: numpy.array([1, 4, 3, 2], dtype="float32")
         )
         expected = [
-            ("B", {"rank": 1, "position": 0, "score": 0.8, "rerank_score": 4.0}),
-            ("D", {"rank": 3, "position": 1, "score": 0.5, "rerank_score": 2.0}),
-            ("A", {"rank": 4, "position": 2, "score": 0.9, "rerank_score": 1.0}),
-            ("C", {"rank": 2, "position": 3, "score": None, "rerank_score": 3.0}),
+            ("B", {"rank": 1, "position": 0, "score": 0.8, "rerank_score": 4.0, "number": 1}),
+            ("D", {"rank": 3, "position": 1, "score": 0.5, "rerank_score": 2.0, "number": 2}),
+            ("A", {"rank": 4, "position": 2, "score": 0.9, "rerank_score": 1.0, "number": 3}),
+            ("C", {"rank": 2, "position": 3, "score": None, "rerank_score": 3.0, "number": 4}),
         ]
         for found in (edge.compress_documents(documents, "?"), await edge.acompress_documents(documents, "?")):
             assert [(document.page_content, document.metadata["edgeorder"]) for document in found] == expected
@@ -205,7 +205,7 @@ class TestAnnotate:
         [found] = EdgeOrder(annotate=True).transform_documents(letters("A", {"score": 1}))
         assert found.metadata == {
             "score": 1,
-            "edgeorder": {"rank": 1, "position": 0, "score": 1.0, "rerank_score": None},
+            "edgeorder": {"rank": 1, "position": 0, "score": 1.0, "rerank_score": None, "number": 1},
         }
 
     def test_copies_are_whole(self, documents):

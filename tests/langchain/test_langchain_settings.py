@@ -178,8 +178,11 @@ class TestFields:
         """Names, order and defaults of the shared fields are those of place()."""
         keywords = dict(inspect.signature(place).parameters)
         del keywords["chunks"], keywords["query"]
-        extra = {"score_key", "source_key", "offset_key", "end_key", "annotate"}
-        shared = {name: field for name, field in PlacementSettings.model_fields.items() if name not in extra}
+        shared = {
+            name: field
+            for name, field in PlacementSettings.model_fields.items()
+            if not name.endswith("_key") and name != "annotate"
+        }
         assert list(shared) == list(keywords)
         assert {name: field.default for name, field in shared.items()} == {
             name: keyword.default for name, keyword in keywords.items()
@@ -194,6 +197,9 @@ class TestFields:
             "score_key",
             "source_key",
             "offset_key",
+            "title_key",
+            "date_key",
+            "page_key",
         }
         assert all(fields[name].description for name in fields if name != "name")
 

@@ -156,7 +156,7 @@ def test_annotations_go_into_copies_and_out_of_every_text(kind: str) -> None:
     returned = post.postprocess_nodes(originals)
     assert [node.node_id for node in returned] == ["C", "B", "A"]
     assert [node.metadata["edgeorder"] for node in returned] == [
-        {"rank": rank, "position": position, "score": score, "rerank_score": None}
+        {"rank": rank, "position": position, "score": score, "rerank_score": None, "number": position + 1}
         for rank, position, score in ((3, 0, 0.7), (2, 1, None), (1, 2, 0.9))
     ]
     for node, original in zip(returned, originals[::-1], strict=True):

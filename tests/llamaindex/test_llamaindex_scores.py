@@ -127,4 +127,5 @@ def test_numpy_scores_become_plain_floats(annotate: bool) -> None:
             "position": 0,
             "score": 0.25,
             "rerank_score": 2.0,
+            "number": 1,
         }

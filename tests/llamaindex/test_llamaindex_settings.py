@@ -60,7 +60,8 @@ def test_the_fields_are_the_keywords_of_place() -> None:
     }
     fields = {name: field.default for name, field in EdgeOrderPostprocessor.model_fields.items()}
     del fields["callback_manager"]
-    own = {"score_key": None, "source_key": None, "offset_key": None, "end_key": None, "annotate": False}
+    keys = dict.fromkeys(f"{name}_key" for name in ("score", "source", "offset", "end", "title", "date", "page"))
+    own = {**keys, "annotate": False}
     assert fields == {**keywords, **own}
     assert set(PlacementSettings.model_fields) == set(fields)
 
