@@ -17,7 +17,7 @@ from edgeorder.shortening import Span
 MARK = "[…]"
 _EDGES = 2  # chunks that are never touched: the best two, which sit at the edges of a bookended block
 _REACH = 4  # chunks of up to this many times the room are looked at
-_LAG = 0.15  # by how much less a chunk shrinks than the one below it
+_LAG = 0.2  # by how much less a chunk shrinks than the one below it
 _STEPS = 24  # halvings of the pressure
 
 
@@ -208,7 +208,9 @@ def _best(chunk: Sentences, share: float, mark: int) -> tuple[int, ...]:
     target = share * sum(chunk.tokens)
     stay: list[int] = []
     used = 0
-    for number in sorted(everything, key=lambda number: -chunk.scores[number]):
+    # Right after the best sentence comes the first: it names what "he" and "it" in the others stand for.
+    best, *others = sorted(everything, key=lambda number: -chunk.scores[number])
+    for number in (best, *sorted(others, key=bool)):
         if not stay or used + chunk.tokens[number] <= target:
             stay.append(number)
             used += chunk.tokens[number]
