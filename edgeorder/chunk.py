@@ -6,7 +6,7 @@ reads no text beyond what `auto` needs to see that the block is long.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,6 +68,9 @@ class ChunkView(ABC):
     """Chunks by input index, a field at a time. Subclass it to place another framework's objects."""
 
     __slots__ = ()
+
+    counter: Callable[[str], int] | None = None
+    """What counts the tokens of these chunks where nothing else was asked for; None for tiktoken's o200k_base."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -165,9 +168,10 @@ class ChunkList(ChunkView):
 class Shortened(ChunkView):
     """A view whose bodies have been shortened."""
 
-    __slots__ = ("_bodies", "_view")
+    __slots__ = ("_bodies", "_view", "counter")
 
     def __init__(self, view: ChunkView, bodies: Mapping[int, str]) -> None:
+        self.counter = view.counter
         self._view = view
         self._bodies = bodies
 

@@ -4,7 +4,8 @@ Extractive: what stays is in its own words and order, and a mark stands where so
 weakest up, each down to its best sentence before it goes altogether; the next better one begins to shrink before that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import inf
 from typing import NamedTuple
 
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
@@ -57,14 +58,16 @@ def compress(
         between: Tokens of the separator.
         judge: What scores sentences.
     """
-    count, room = packing.count, packing.room
+    count = packing.count
+    # What the style puts around the whole block leaves less for the chunks.
+    room = packing.room - max(0, count(layout.join(["x"])) - count("x"))
     total = reached = 0
     for rank in kept:
         reached += 1
         index = ranking[rank]
         packing.counts[index] = count(layout.part(view, index, None, reached))
-        total += packing.counts[index] + between
-        if total > _REACH * room:
+        total += min(packing.counts[index], max(room, 0) + 1) + between  # one giant does not hide the chunks below it
+        if total > _REACH * room and reached >= _EDGES:
             break
     cut_uncounted(packing, ranking, kept[reached:])
     edges = kept[:_EDGES] if total - between > room or reached < len(kept) else kept
@@ -76,9 +79,12 @@ def compress(
             continue
         packing.kept.append(rank)
         room -= tokens + between
-        if len(packing.kept) <= layout.echo and tokens <= room:
-            packing.echoed.append(rank)
-            room -= tokens + between
+    for rank in packing.kept[: layout.echo]:
+        tokens = packing.counts[ranking[rank]]
+        if tokens > room:
+            break
+        packing.echoed.append(rank)
+        room -= tokens + between
     middle = kept[len(edges) : reached]
     if middle:
         chunks = _in_sentences(packing, view, ranking, middle, between, judge)
@@ -96,7 +102,9 @@ def _in_sentences(
     for rank in middle:
         tokens = [packing.count(text) for text in texts[rank]]
         around = packing.counts[ranking[rank]] + between - sum(tokens)
-        chunks.append(Sentences(spans[rank], tokens, [next(scores) or 0.0 for _ in tokens], around))
+        chunks.append(
+            Sentences(spans[rank], tokens, [-inf if (score := next(scores)) is None else score for _ in tokens], around)
+        )
     return chunks
 
 
@@ -173,7 +181,7 @@ def shrunk(chunks: Sequence[Sentences], room: int, mark: int) -> list[tuple[int,
     return _under(chunks, high, mark)
 
 
-def elided(body: str, spans: Sequence[Span], stay: Sequence[int]) -> tuple[str, list[Span]]:
+def elided(body: str, spans: Sequence[Span], stay: Collection[int]) -> tuple[str, list[Span]]:
     """Return a body with a mark wherever sentences left, and the spans that left.
 
     >>> elided("One. Two. Three.", [(0, 5), (5, 10), (10, 16)], [0, 2])
@@ -181,6 +189,7 @@ def elided(body: str, spans: Sequence[Span], stay: Sequence[int]) -> tuple[str, 
     """
     parts: list[str] = []
     gone: list[Span] = []
+    stay = frozenset(stay)
     for number, (start, stop) in enumerate(spans):
         if number in stay:
             if gone and gone[-1][1] == start:
@@ -203,7 +212,7 @@ def _under(chunks: Sequence[Sentences], pressure: float, mark: int) -> list[tupl
 def _best(chunk: Sentences, share: float, mark: int) -> tuple[int, ...]:
     """Return the best sentences that need at most a share of the chunk's tokens; the best one if that is too little."""
     everything = tuple(range(len(chunk.spans)))
-    if share >= 1 or share <= 0:
+    if share >= 1 or share <= 0 or not everything:
         return everything if share >= 1 else ()
     target = share * sum(chunk.tokens)
     stay: list[int] = []

@@ -17,7 +17,9 @@ TAGS = ("documents", "document", "document_content", "title", "source", "date", 
 # characters that are not seen (zero width, direction), and the marks of quotes, lists, headings and bold type.
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _UNSEEN = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    r"\u3164\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Possessive quantifiers throughout: a text made to be slow is read once.
 _LEAD = rf"(?:\A|(?<=[{_BREAKS}]))(?:[^\S{_BREAKS}]|[{_UNSEEN}>#*_~`+\-])*+"
@@ -29,9 +31,9 @@ def _spelt(word: str) -> str:
     return rf"[{_UNSEEN}]*+".join(word)
 
 
-_QUESTION = rf"(?i:{_spelt('question')}|{_spelt('answer')}){_GAP}[*_]*+{_GAP}[:：]"
+_QUESTION = rf"(?i:{'|'.join(map(_spelt, ('question', 'query', 'answer')))}){_GAP}[*_]*+{_GAP}[:：]"
 _LABEL = rf"[\[［【]{_GAP}\d++{_GAP}[\]］】]"
-_TAG = rf"{_GAP}(?:/{_GAP})?+(?i:{'|'.join(map(_spelt, TAGS))})(?![\w-])"
+_TAG = rf"{_GAP}(?:/{_GAP})?+(?i:{'|'.join(map(_spelt, TAGS))})[{_UNSEEN}]*+(?![\w-])"
 _PATTERNS: dict[Imitated, re.Pattern[str]] = {
     "labels": re.compile(rf"({_LEAD})(\\*+)(?={_LABEL})"),
     "questions": re.compile(rf"({_LEAD})(\\*+)(?={_QUESTION})"),

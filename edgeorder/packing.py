@@ -78,12 +78,12 @@ class Budget:
                 raise ValueError(f"Budget.reserve={part} must not be negative")
 
     def _reserved_parts(self) -> Sequence[int | str]:
-        return [self.reserve] if isinstance(self.reserve, int | str) else list(self.reserve)
+        return self.reserve if isinstance(self.reserve, tuple) else (self.reserve,)
 
     def reserving(self, more: Reserve) -> "Budget":
         """Return the same budget with more in its reserve: what one request adds, such as history and question."""
-        parts = [more] if isinstance(more, int | str) else more
-        return replace(self, reserve=(*self._reserved_parts(), *parts))
+        added = replace(self, reserve=more)._reserved_parts()  # checked, too
+        return replace(self, reserve=(*self._reserved_parts(), *added))
 
     def room(self, count: TokenCounter) -> int:
         """Return the tokens left for the block.
@@ -160,14 +160,14 @@ def pack(
     """
     from edgeorder.tokens import named_counter
 
-    count, name = named_counter(budget.counter)
+    count, name = named_counter(view.counter if budget.counter is None else budget.counter)
     window = room = budget.room(count)
     if around:
         framing = count(around)
         room -= framing
         if room < 1:
             raise BudgetError(
-                f"question and instruction need {framing} tokens, and {window} are left of the budget of "
+                f"the prompt around the block needs {framing} tokens, and {window} are left of the budget of "
                 f"{budget.tokens}: nothing remains for the chunks"
             )
     packing = Packing(budget, [], window, room, count, name, [], {}, {}, {}, [], [])
@@ -187,7 +187,7 @@ def pack(
         if tokens <= left:
             packing.kept.append(rank)
             used, misfits = room - left + tokens, 0
-            if walked < layout.echo and used + between + tokens <= room:
+            if len(packing.echoed) == len(packing.kept) - 1 < layout.echo and used + between + tokens <= room:
                 packing.echoed.append(rank)
                 used += between + tokens
             continue
@@ -223,7 +223,7 @@ def fitting_tokens(
     Raises:
         BudgetError: With `overflow="error"`, if the text does not fit although its parts do.
     """
-    if not text:
+    if not text and not packing.kept:
         return 0
     tokens = packing.count(text)
     excess = tokens - packing.window
@@ -240,8 +240,8 @@ def fitting_tokens(
         if packing.shrink:
             packing.shrink[0](excess)
             return None
-        if index in packing.texts:
-            cut = packing.count(layout.part(view, index, packing.texts[index], len(packing.kept)))
+        if packing.budget.overflow == "truncate":
+            cut = packing.count(layout.part(view, index, packing.texts.get(index), len(packing.kept)))
             if _shorten(packing, view, layout, index, cut - excess):
                 return None
     packing.kept.pop()

@@ -133,7 +133,7 @@ class Placement:
         """Length of the rendered block by the budget's counter; None without a budget."""
         if self._packing is None or self._trace.plan.prompt is None:
             return self._used
-        return self._packing.count(self._text) if self._text else 0
+        return self._packing.count(self._text) if self.indices else 0
 
     @property
     def prompt_tokens(self) -> int | None:

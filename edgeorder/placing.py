@@ -23,7 +23,7 @@ from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
 from edgeorder.reading import Reading, block_units
-from edgeorder.rendering import Layout, Style
+from edgeorder.rendering import Layout, Style, repeated
 from edgeorder.reranking import Rerank, Reranked, Scorer, ascore, score
 from edgeorder.selecting import Cut, Dedupe, with_min_score, with_top_n, without_duplicates
 
@@ -83,7 +83,7 @@ def place(
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
 
     def judge(sentences: ChunkView) -> Sequence[float | None]:
-        return _judged(score(_judge_of(plan), query, sentences), sentences)
+        return _judged(score(_judge_of(plan), query, sentences, ties=False), sentences)
 
     placement = _arrange(view, plan, query, reranked, judge)
     deliver(placement, recorders)
@@ -122,7 +122,7 @@ async def aplace(
 
         def judge(sentences: ChunkView) -> Sequence[float | None]:
             # Called in the thread below; the scorer may need the loop, which is free meanwhile.
-            scoring = ascore(_judge_of(plan), query, sentences)
+            scoring = ascore(_judge_of(plan), query, sentences, ties=False)
             return _judged(asyncio.run_coroutine_threadsafe(scoring, loop).result(), sentences)
 
         placement = await asyncio.to_thread(_arrange, view, plan, query, reranked, judge)
@@ -214,7 +214,7 @@ def _settle(
         trace,
         packing,
         units,
-        indices_at(ranking, echoed),
+        repeated(indices_at(ranking, positions), indices_at(ranking, echoed)),
         first,
     )
 
@@ -230,7 +230,7 @@ def split(placement: Placement, max_tokens: int) -> list[Placement]:
     rank_of = {index: rank for rank, index in enumerate(trace.ranking)}
     left = sorted(rank_of[index] for index in placement.indices)
     passes: list[Placement] = []
-    first = 1
+    first = placement._first
     while left:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EdgeOrderWarning)  # an empty pass is an error, below
@@ -242,6 +242,8 @@ def split(placement: Placement, max_tokens: int) -> list[Placement]:
                 "raise max_tokens, or shorten chunks first with Budget(max_tokens, overflow='truncate')"
             )
         one._cuts = ()
+        one.texts = {index: text for index, text in placement.texts.items() if index in one.indices}
+        one.elisions = {index: placement.elisions[index] for index in one.texts}
         passes.append(one)
         first += len(one.indices)
         left = left[len(one.indices) :]

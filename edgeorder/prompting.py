@@ -3,6 +3,7 @@
 Where the question goes matters as much as the order, and differs by model: a setting to measure, not a law.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -49,11 +50,13 @@ class Prompt:
             raise bad_choice("Prompt.question", self.question, _PLACES)
         if isinstance(self.instruction, list):  # as a tuple, so that what was loaded from JSON equals what was written
             object.__setattr__(self, "instruction", tuple(self.instruction))
+        if not isinstance(self.instruction, str | tuple | None):
+            raise TypeError(f"Prompt.instruction must be a str or a list of them, not {self.instruction!r}")
         for part in self.instructions:
             if not isinstance(part, str):
                 raise TypeError(f"Prompt.instruction must be a str or a list of them, not {part!r}")
             # One word is a misspelt name rather than an instruction, and would go to the model in silence.
-            if len(part.split()) < 2 and part not in _INSTRUCTIONS:
+            if part not in _INSTRUCTIONS and re.fullmatch(r"[\w-]*", part.strip(), re.ASCII):
                 raise bad_choice("Prompt.instruction", part, (*_INSTRUCTIONS, "a text of several words"))
 
     @property

@@ -30,6 +30,7 @@ class ChunkRecord:
         id: Its identifier, or `sha256:` and the start of the hash of its body.
         rank: 1 = best.
         position: Where it sits in the block, 0 = head; None when it was dropped.
+        number: Its citation number, where the block has labels.
         source: The document that it was cut from.
         run: Chunks with the same number were placed as one unit; None for a chunk that stands alone.
         score: The retriever's score; None when unscored.
@@ -47,6 +48,7 @@ class ChunkRecord:
     id: str
     rank: int
     position: int | None
+    number: int | None = None
     source: str | int | float | None = None
     run: int | None = None
     score: float | None = None
@@ -66,11 +68,10 @@ class ChunkRecord:
             "position",
             "score",
             "rerank_score",
+            "number",
             *(["rerank_detail"] if self.rerank_detail is not None else []),
         )
-        annotation = {name: getattr(self, name) for name in names}
-        # What the passage is called where labels are written.
-        return annotation if self.position is None else {**annotation, "number": self.position + 1}
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class OrderRecord:
     @property
     def dropped(self) -> list[ChunkRecord]:
         """The chunks left out, by rank."""
-        return sorted((chunk for chunk in self.chunks if chunk.position is None), key=lambda chunk: chunk.rank)
+        return sorted((chunk for chunk in self.chunks if chunk.dropped), key=lambda chunk: chunk.rank)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -207,6 +208,7 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
             id=_identity(view.id(index), view.text(index)),
             rank=rank,
             position=position_of.get(index),
+            number=None if index not in position_of else position_of[index] + placement._first,
             source=_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],

@@ -53,7 +53,8 @@ class Layout:
             the question line is neutralised.
         separator: What stands between two passages.
         echo: Repeat this many of the best chunks at the far end of the block, under the numbers that they have. One
-            that sits at that edge already is not repeated, and none is where the budget has no room for it.
+            that sits at that edge already is not repeated, and none is where the budget has no room for it. An echo
+            takes the room of weaker chunks.
 
     Raises:
         ValueError: For an unknown style, or a separator or echo that the style cannot have.
@@ -135,10 +136,19 @@ def with_echoes(indices: Sequence[int], echoes: Sequence[int]) -> Sequence[int]:
     """Return the indices with the echoes at the end that the best of them does not sit at, the best outermost."""
     if not echoes:
         return indices
-    at_tail = indices.index(echoes[0]) < len(indices) / 2
-    edge = indices[-1 if at_tail else 0]
-    repeated = [index for index in echoes if index != edge]
-    return [*indices, *reversed(repeated)] if at_tail else [*repeated, *indices]
+    at_tail = _far_end(indices, echoes)
+    echoes = repeated(indices, echoes)
+    return [*indices, *reversed(echoes)] if at_tail else [*echoes, *indices]
+
+
+def repeated(indices: Sequence[int], echoes: Sequence[int]) -> list[int]:
+    """Return the echoes but for the one that sits at that end already."""
+    edge = indices[-1 if _far_end(indices, echoes) else 0] if echoes else None
+    return [index for index in echoes if index != edge]
+
+
+def _far_end(indices: Sequence[int], echoes: Sequence[int]) -> bool:
+    return indices.index(echoes[0]) < len(indices) / 2
 
 
 @dataclass(frozen=True)
@@ -179,7 +189,7 @@ class Block:
         """
         found: dict[int, None] = {}
         for group in _CITATION.finditer(answer):
-            for first, last in _NUMBERS.findall(group[0]):
+            for first, last in _NUMBERS.findall(group[1] or group[2]):
                 low, high = int(first), int(last or first)
                 found.update(dict.fromkeys(number for number in self.citations if low <= number <= high))
         return tuple(self.citations[number] for number in found)
@@ -190,8 +200,9 @@ class Block:
 
 
 _CITATION = re.compile(
-    r"(?<!\\)[\[【](?:(?:source|document|doc|passage)s?\s{0,3})?\d{1,9}(?:\s{0,3}[,;–-]\s{0,3}\d{1,9})*+[^\[\]【】\n]{0,40}?[\]】]"
-    r'|<document index="\d{1,9}"',
+    r"(?<!\\)[\[［【](?:(?:source|document|doc|passage)s?\.?\s{0,3})?"
+    r"(\d{1,9}(?:\s{0,3}(?:[,;&–-]|and)\s{0,3}\d{1,9})*+)(?:[,:;†(][^\[\]【】\n]{0,40}?)?[\]］】]"
+    r'|<document index="(\d{1,9})"',
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s{0,3}[–-]\s{0,3}(\d{1,9}))?")
@@ -221,11 +232,12 @@ def _element(passage: Passage) -> str:
     return "\n".join([f'<document index="{passage.number}">', *lines, content, "</document>"])
 
 
-_LABEL_LINE = re.compile(r"^\[(\d+)\][^\n]*\n", re.MULTILINE)
+_LABEL_LINE = re.compile(r"^\[(\d{1,9})\][^\n]*\n", re.MULTILINE)
 _FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
 _ELEMENT = re.compile(
-    rf'<document index="(\d+)">\n(?:<(?:{_FIELDS})>[^\n]*\n)*<document_content>\n(.*?)\n'
-    "</document_content>\n</document>",
+    rf'<document index="(\d{{1,9}})">\n(?:<(?:{_FIELDS})>[^\n]*\n)*+<document_content>\n'
+    # No passage holds such a tag of ours: what is no block is read once, too.
+    r"((?:[^<]|<(?!/?document(?:s|_content)?(?![\w-])))*+)(?<=\n)</document_content>\n</document>",
     re.DOTALL,
 )
 
@@ -258,7 +270,7 @@ def split_block(text: str, style: Layout | StyleName) -> list[tuple[int, str]]:
             raise ValueError(f"this is no xml block: {text!r:.80}")
         inner = text[len(opening) : -len(closing)]
         found = list(_ELEMENT.finditer(inner))
-        pairs = [(int(element[1]), element[2]) for element in found]
+        pairs = [(int(element[1]), element[2][:-1]) for element in found]
         between = [inner[one.end() : two.start()] for one, two in pairwise(found)]
         whole = bool(found) and found[0].start() == 0 and found[-1].end() == len(inner)
     else:

@@ -118,7 +118,7 @@ def as_scorer(scorer: Any) -> Any:
     return scorer
 
 
-def score(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
+def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
     """Score every chunk's body for the query.
 
     Raises:
@@ -133,12 +133,12 @@ def score(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
         if inspect.isawaitable(found):
             getattr(found, "close", lambda: None)()
             raise RerankError(f"scorer {rerank.name} is async; use the async methods, or give it a sync __call__")
-        return _checked(rerank, found, list(texts), len(view))
+        return _checked(rerank, found, list(texts), len(view), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
 
 
-async def ascore(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
+async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
     """The same, never blocking the event loop: the scorer's `acall`, the awaited scorer, or a thread."""
     import asyncio
 
@@ -155,7 +155,7 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked
         else:
             found = await asyncio.to_thread(scorer, query, list(texts.values()))
             found = await found if inspect.isawaitable(found) else found
-        return _checked(rerank, found, list(texts), len(view))
+        return _checked(rerank, found, list(texts), len(view), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
 
@@ -176,7 +176,7 @@ def _asked(query: str | None, view: ChunkView) -> tuple[str, dict[int, str]]:
     return clean(query), {index: clean(text) for index, text in texts.items() if text.strip()}
 
 
-def _checked(rerank: Rerank, found: Any, sent: list[int], n: int) -> Reranked:
+def _checked(rerank: Rerank, found: Any, sent: list[int], n: int, ties: bool) -> Reranked:
     """Return what a scorer said by input index, once it is one finite number for each text that was sent."""
     detail: Sequence[Any] = ()
     if isinstance(found, Scored):
@@ -190,7 +190,7 @@ def _checked(rerank: Rerank, found: Any, sent: list[int], n: int) -> Reranked:
         _warn(
             f"scorer {rerank.name} gave no usable score for {numbers.count(None)} of {len(sent)} texts; they rank last"
         )
-    elif len(known) > 1 and max(known) == min(known):
+    elif ties and len(known) > 1 and max(known) == min(known):
         _warn(f"scorer {rerank.name} gave all {len(sent)} texts the same score, {known[0]:g}; their order was kept")
     scores: list[float | None] = [None] * n
     for index, number in zip(sent, numbers, strict=True):

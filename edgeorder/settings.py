@@ -177,7 +177,6 @@ class PlacementSettings(BaseModel):
         view: ChunkView,
         query: str | None,
         *,
-        budget: Budget | int | None = None,
         reserve: Reserve | None = None,
     ) -> Placement:
         """Place the chunks of a view by these settings.
@@ -185,21 +184,19 @@ class PlacementSettings(BaseModel):
         Args:
             view: The chunks.
             query: The question.
-            budget: It counts instead of the field.
             reserve: What this request adds to the reserve of the budget.
         """
-        return place(view, query=query, **self._keywords(budget, reserve))
+        return place(view, query=query, **self._keywords(reserve))
 
     async def aplace_view(
         self,
         view: ChunkView,
         query: str | None,
         *,
-        budget: Budget | int | None = None,
         reserve: Reserve | None = None,
     ) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(view, query=query, **self._keywords(budget, reserve))
+        return await aplace(view, query=query, **self._keywords(reserve))
 
     def check_verbatim(self, instead: str) -> None:
         """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""
@@ -208,9 +205,9 @@ class PlacementSettings(BaseModel):
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
         raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {instead}")
 
-    def _keywords(self, budget: Budget | int | None, reserve: Reserve | None) -> dict[str, Any]:
-        budget = self.budget if budget is None else budget
-        if reserve is not None:
+    def _keywords(self, reserve: Reserve | None) -> dict[str, Any]:
+        budget = self.budget
+        if reserve:
             if (whole := as_budget(budget)) is None:
                 raise ValueError(f"reserve={reserve!r:.80} needs a budget to be taken from: set budget=...")
             budget = whole.reserving(reserve)

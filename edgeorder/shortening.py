@@ -24,8 +24,9 @@ def longest_prefix(text: str, fits: Callable[[str], bool]) -> str:
     >>> longest_prefix("It is 50 km. It is far. It is late.", lambda start: len(start) <= 30)
     'It is 50 km. It is far.'
     """
+    blank = len(text) - len(text.lstrip())
     for boundary in (_SENTENCE_END, _WORD_END):
-        ends = [match.end() for match in boundary.finditer(text) if text[: match.end()].strip()]
+        ends = [match.end() for match in boundary.finditer(text) if match.end() > blank]
         low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2

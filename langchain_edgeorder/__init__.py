@@ -14,21 +14,17 @@ from langchain_edgeorder.prompt import ContextPrompt, context_prompt
 from langchain_edgeorder.retriever import EdgeOrderRetriever
 
 if TYPE_CHECKING:
-    from langchain_edgeorder.middleware import ContextMiddleware, EdgeOrderMiddleware
+    from langchain_edgeorder.middleware import ContextMiddleware as ContextMiddleware
+    from langchain_edgeorder.middleware import EdgeOrderMiddleware as EdgeOrderMiddleware
 
-__all__ = [
-    "ContextMiddleware",
-    "ContextPrompt",
-    "EdgeOrder",
-    "EdgeOrderMiddleware",
-    "EdgeOrderRetriever",
-    "context_prompt",
-]
+__all__ = ["ContextPrompt", "EdgeOrder", "EdgeOrderRetriever", "context_prompt"]
+
+_MIDDLEWARE = ("ContextMiddleware", "EdgeOrderMiddleware")
+"""What needs the whole of langchain (extra `agents`): most chains do not, and a star import must not."""
 
 
 def __getattr__(name: str) -> Any:
-    # The middleware needs the whole of langchain (extra `agents`), and most chains do not.
-    if name not in ("ContextMiddleware", "EdgeOrderMiddleware"):
+    if name not in _MIDDLEWARE:
         raise AttributeError(f"module 'langchain_edgeorder' has no attribute {name!r}")
     from langchain_edgeorder import middleware
 
@@ -36,4 +32,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MIDDLEWARE]

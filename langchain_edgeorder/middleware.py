@@ -18,11 +18,9 @@ from langgraph.types import Command
 from typing_extensions import override
 
 from edgeorder.placement import Placement
-from langchain_edgeorder.order import EdgeOrder
+from langchain_edgeorder.order import EdgeOrder, with_labels
 
-
-def _numbered() -> EdgeOrder:
-    return EdgeOrder(layout="numbered")
+_NOTHING = "No document fits the token budget."  # some providers refuse an empty tool message
 
 
 class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -33,10 +31,11 @@ class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
     `[n]` of the block is the n-th document. Other messages pass as they are.
 
     Args:
-        placer: How documents are placed; layout `"numbered"` without one. Its budget is for one tool result.
+        placer: How documents are placed; with layout `"numbered"` unless it says another. Its budget is for one tool
+            result.
         tools: Names of the tools that it is for; None for all.
         query_arg: The argument of the tool call that holds the query, for a scorer.
-        reserve_history: Whether the messages so far share the budget's window.
+        reserve_history: Whether the texts of the messages so far share the budget's window.
 
     Raises:
         ImportError: At import, if langchain is not installed.
@@ -51,12 +50,19 @@ class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
         reserve_history: bool = False,
     ) -> None:
         super().__init__()
-        self.placer = placer or _numbered()
+        self.placer = with_labels(placer)
         self.query_arg = query_arg
         self.reserve_history = reserve_history
         self._names = None if tools is None else frozenset(tools)
         if reserve_history and self.placer.budget is None:
             raise ValueError("reserve_history=True needs a budget to be taken from: EdgeOrder(budget=...)")
+
+    @property
+    @override
+    def name(self) -> str:
+        """Differs by tools, since an agent takes no two middlewares of one name."""
+        own = type(self).__name__
+        return own if self._names is None else f"{own}({', '.join(sorted(self._names))})"
 
     @override
     def wrap_tool_call(
@@ -90,12 +96,17 @@ class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
     def _asked(self, request: ToolCallRequest) -> tuple[str | None, list[str] | None]:
         """Return the query of a tool call, and what of the conversation shares the window."""
         query = request.tool_call["args"].get(self.query_arg)
+        if self.placer.rerank is not None and not isinstance(query, str):
+            raise ValueError(
+                f"reranking needs the query, and the call of {request.tool_call['name']!r} has none under "
+                f"{self.query_arg!r}: set query_arg to one of {sorted(request.tool_call['args'])}"
+            )
         reserve = _texts(request.state["messages"]) if self.reserve_history else None
         return query if isinstance(query, str) else None, reserve
 
     def _placed(self, message: ToolMessage, placement: Placement) -> ToolMessage:
         documents = self.placer.placed(message.artifact, placement)
-        return message.model_copy(update={"content": placement.text, "artifact": documents})
+        return message.model_copy(update={"content": placement.text or _NOTHING, "artifact": documents})
 
 
 class ContextState(AgentState[Any]):
@@ -115,8 +126,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     Args:
         retriever: Any retriever, or any Runnable from a query to a list of documents.
-        placer: How they are placed; layout `"numbered"` without one. The messages of the conversation and the system
-            prompt share its budget.
+        placer: How they are placed; with layout `"numbered"` unless it says another. The messages that the turn begins
+            with share its budget; what the agent's own system prompt needs belongs into its reserve.
         instruction: What stands before the block in the system message.
     """
 
@@ -125,7 +136,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     def __init__(self, retriever: RetrieverLike, placer: EdgeOrder | None = None, *, instruction: str = "") -> None:
         super().__init__()
         self.retriever = retriever
-        self.placer = placer or _numbered()
+        self.placer = with_labels(placer)
         self.instruction = instruction
 
     @override
@@ -158,15 +169,25 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         asked = [message.text for message in messages if isinstance(message, HumanMessage)]
         if not asked:
             raise ValueError("ContextMiddleware retrieves for the last human message, and there is none")
-        return asked[-1], None if self.placer.budget is None else [self.instruction, *_texts(messages)]
+        if self.placer.budget is None:
+            return asked[-1], None
+        return asked[-1], ["\n\n", f"{self.instruction}\n\n" if self.instruction else "", *_texts(messages)]
 
     def _update(self, documents: list[Document], placement: Placement) -> dict[str, Any]:
         return {"context": self.placer.placed(documents, placement), "context_text": placement.text}
 
     def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         state: Any = request.state
-        parts = [request.system_prompt, self.instruction, state.get("context_text")]
-        return request.override(system_message=SystemMessage("\n\n".join(part for part in parts if part)))
+        text = "\n\n".join(part for part in (self.instruction, state.get("context_text")) if part)
+        if not text:
+            return request
+        own = request.system_message
+        if own is None:
+            return request.override(system_message=SystemMessage(text))
+        content = (
+            f"{own.text}\n\n{text}" if isinstance(own.content, str) else [*own.content, {"type": "text", "text": text}]
+        )
+        return request.override(system_message=own.model_copy(update={"content": content}))
 
 
 def _texts(messages: Sequence[BaseMessage]) -> list[str]:

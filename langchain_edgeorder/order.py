@@ -191,3 +191,9 @@ class EdgeOrder(
             for document, record in zip(placed, placement.record.placed, strict=True):
                 document.metadata["edgeorder"] = record.annotation()
         return placed
+
+
+def with_labels(placer: EdgeOrder | None) -> EdgeOrder:
+    """Return the placer, its passages numbered unless it says how the block is written."""
+    placer = EdgeOrder() if placer is None else placer
+    return placer if placer.layout is not None else placer.model_copy(update={"layout": "numbered"})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, MessagesPlaceholder
 from pydantic import ConfigDict, Field
 from typing_extensions import override
@@ -11,7 +11,12 @@ from typing_extensions import override
 from edgeorder.placement import Placement
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.rendering import as_layout, split_block
-from langchain_edgeorder.order import EdgeOrder
+from langchain_edgeorder.order import EdgeOrder, with_labels
+
+_AROUND = (
+    "the messages of a ContextPrompt are made when it is formatted; put others around it: "
+    "prompt + [...], or ChatPromptTemplate([..., context_prompt(...), ...])"
+)
 
 
 class ContextPrompt(ChatPromptTemplate):
@@ -31,6 +36,27 @@ class ContextPrompt(ChatPromptTemplate):
         return False
 
     @override
+    def __add__(self, other: Any) -> ChatPromptTemplate:
+        joined: ChatPromptTemplate = ChatPromptTemplate([self]) + other
+        return joined
+
+    def __radd__(self, other: Any) -> ChatPromptTemplate:
+        # As the right operand it would be taken apart, and documents sent as their repr.
+        return other + ChatPromptTemplate([self]) if isinstance(other, ChatPromptTemplate) else NotImplemented
+
+    @override
+    def append(self, message: Any) -> None:
+        raise TypeError(_AROUND)
+
+    @override
+    def extend(self, messages: Any) -> None:
+        raise TypeError(_AROUND)
+
+    @override
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(_AROUND)
+
+    @override
     def format_messages(self, **kwargs: Any) -> list[BaseMessage]:
         context, question, around = self._read(kwargs)
         if isinstance(context, list | tuple):
@@ -46,14 +72,19 @@ class ContextPrompt(ChatPromptTemplate):
             context = await self.placer.aplace(context, question, reserve=reserve if self.placer.budget else None)
         return self._messages(context, question, around)
 
-    def _read(self, kwargs: dict[str, Any]) -> tuple[object, str, list[AnyMessage]]:
+    def _read(self, kwargs: dict[str, Any]) -> tuple[object, str | None, list[BaseMessage]]:
         """Return the context, the question, and the messages that stand before them."""
         values = self._merge_partial_and_user_variables(**kwargs)
-        history = values.get(self.history_key, []) if self.history_key else []
+        history = (values.get(self.history_key) or []) if self.history_key else []
+        if isinstance(history, str):
+            raise TypeError(f"{self.history_key!r} must be a list of messages, not {history!r:.80}")
         system = [SystemMessage(self.system)] if self.system else []
-        return values[self.context_key], values[self.question_key], [*system, *convert_to_messages(history)]  # type: ignore[list-item]
+        question = values.get(self.question_key)
+        if isinstance(question, BaseMessage):
+            question = question.text
+        return values[self.context_key], question, [*system, *convert_to_messages(history)]
 
-    def _messages(self, context: object, question: str, around: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def _messages(self, context: object, question: str | None, around: Sequence[BaseMessage]) -> list[BaseMessage]:
         prompt = as_prompt(self.placer.prompt) or Prompt()
         if isinstance(context, Placement):
             text = prompt.around(context.block.text, question, sorted(context.block.citations))
@@ -95,7 +126,7 @@ def context_prompt(
     `EdgeOrder` behind the retriever, and this prompt adds question and instruction.
 
     Args:
-        placer: How documents are placed; layout `"numbered"` without one.
+        placer: How documents are placed; with layout `"numbered"` unless it says another.
         question: The question stands `"before"` or `"after"` the block, or on `"both"` sides; as the placer says
             without one.
         instruction: `"use_all"`, `"weak_slots"`, a text of your own, or a list of them; as the placer says without one.
@@ -107,14 +138,14 @@ def context_prompt(
     Returns:
         A `ChatPromptTemplate` whose last message is the prompt with the block.
     """
-    placer = EdgeOrder(layout="numbered") if placer is None else placer
+    placer = with_labels(placer)
     own = as_prompt(placer.prompt) or Prompt()
     prompt = Prompt(question or own.question, own.instruction if instruction is None else instruction)
     placer = type(placer).model_validate({**dict(placer), "prompt": prompt})
     history = [MessagesPlaceholder(history_key, optional=True)] if history_key else []
-    shown = prompt.around(f"{{{context_key}}}", f"{{{question_key}}}", ())
-    return ContextPrompt(
-        input_variables=[context_key, question_key],
+    literal = [part.replace("{", "{{").replace("}", "}}") for part in prompt.instructions]
+    shown = Prompt(prompt.question, literal).around(f"{{{context_key}}}", f"{{{question_key}}}", ())
+    return ContextPrompt(  # type: ignore[call-arg]  # the variables are found in the messages
         messages=[*history, HumanMessagePromptTemplate.from_template(shown)],
         placer=placer,
         system=system,

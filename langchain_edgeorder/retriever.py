@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from edgeorder.errors import EdgeOrderWarning
+from edgeorder.packing import Reserve
 from edgeorder.selecting import check_top_n
 from langchain_edgeorder.order import EdgeOrder
 
@@ -47,17 +48,33 @@ class EdgeOrderRetriever(BaseRetriever):
 
     @override
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **kwargs: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        reserve: Reserve | None = None,
+        **kwargs: Any,
     ) -> list[Document]:
         documents = self.base_retriever.invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
-        return self._placer(k).compress_documents(documents, query, run_manager.get_child())
+        return self._placer(k).transform_documents(
+            documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
+        )
 
     @override
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **kwargs: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        reserve: Reserve | None = None,
+        **kwargs: Any,
     ) -> list[Document]:
         documents = await self.base_retriever.ainvoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
-        return await self._placer(k).acompress_documents(documents, query, run_manager.get_child())
+        return await self._placer(k).atransform_documents(
+            documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
+        )
 
     def _placer(self, k: int | None) -> EdgeOrder:
         """Return the placer, with the smaller of `k` and its own `top_n`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from llama_index.core import Settings
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo
 
 from edgeorder.chunk import ChunkView, Label, check_items
@@ -12,6 +13,15 @@ INDEX_KEYS = ("chunk_index", "index", "page_label")
 FILE_KEYS = ("file_path", "file_name")
 LABEL_KEYS = ("title", ("file_name", "file_path", "url"), "date", "page_label")
 _MARK = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
+
+
+class SettingsCounter:
+    """Counts with the tokenizer of LlamaIndex's `Settings`, as it stands at the moment of counting."""
+
+    name = "llama_index Settings.tokenizer"
+
+    def __call__(self, text: str) -> int:
+        return len(Settings.tokenizer(text))
 
 
 class Nodes(ChunkView):
@@ -31,6 +41,8 @@ class Nodes(ChunkView):
     """
 
     __slots__ = ("_keys", "_nodes")
+
+    counter = SettingsCounter()
 
     def __init__(self, nodes: Sequence[NodeWithScore], keys: PlacementSettings) -> None:
         check_items(nodes, NodeWithScore, "nodes")

@@ -1,18 +1,16 @@
 """`EdgeOrderPostprocessor`: the node postprocessor."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from inspect import getattr_static
 from typing import Any
 
-from llama_index.core import Settings
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
-from edgeorder.packing import Budget, Reserve, as_budget
+from edgeorder.packing import Reserve
 from edgeorder.placement import Placement
 from edgeorder.reranking import as_rerank
 from edgeorder.settings import PlacementSettings
@@ -22,15 +20,6 @@ from llamaindex_edgeorder.nodes import Nodes, with_body
 _INSTEAD = (
     "Use place(nodes, query_str).block or .prompt; for a question and an instruction in engines, text_qa_template."
 )
-
-
-class SettingsCounter:
-    """Counts with the tokenizer of LlamaIndex's `Settings`, as it stands at the moment of counting."""
-
-    name = "llama_index Settings.tokenizer"
-
-    def __call__(self, text: str) -> int:
-        return len(Settings.tokenizer(text))
 
 
 class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
@@ -95,7 +84,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = self.place_view(self._view(nodes), query_str, budget=self._budget(), reserve=reserve)
+        placement = self.place_view(self._view(nodes), query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -104,7 +93,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await self.aplace_view(self._view(nodes), query_str, budget=self._budget(), reserve=reserve)
+        placement = await self.aplace_view(self._view(nodes), query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -127,10 +116,6 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
         return Nodes(nodes, self)
-
-    def _budget(self) -> Budget | None:
-        budget = as_budget(self.budget)
-        return replace(budget, counter=SettingsCounter()) if budget and budget.counter is None else budget
 
     def _rerank_starts(self, nodes: Sequence[NodeWithScore], query_str: str | None) -> None:
         rerank = as_rerank(self.rerank)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.prompts import PromptTemplate
@@ -16,6 +17,9 @@ def text_qa_template(
     question: QuestionPlace = "after", instruction: str | Sequence[str] | None = None
 ) -> PromptTemplate:
     """Return a template for `text_qa_template=` of query engines and synthesizers.
+
+    `tree_summarize` takes it as `summary_template=`. Where `compact` or `refine` need a second call, that one has
+    LlamaIndex's refine template.
 
     `room(engine, query)` counts the template as the engine fills it in, the question twice where it stands twice.
 
@@ -34,13 +38,31 @@ def text_qa_template(
     if prompt.question == "none":
         raise ValueError("question='none' would never send the question: use 'before', 'after' or 'both'")
 
-    def instruct(context_str: str = "", **_: Any) -> str:
-        words = prompt.instruct([int(number) for number in _SOURCE.findall(str(context_str))], noun="Sources")
-        return words and words + "\n\n"
-
     shown = Prompt(prompt.question).around("{context_str}", "{query_str}", ())
     return PromptTemplate(
         f"{{instruction}}{shown}\nAnswer: ",
         prompt_type=PromptType.QUESTION_ANSWER,
-        function_mappings={"instruction": instruct},
+        function_mappings={"instruction": _Instruction(prompt)},
     )
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """Writes the instruction for the context that the template is filled with. A class, so that it can be pickled."""
+
+    prompt: Prompt
+    __name__ = "instruction"  # LlamaIndex writes functions by name
+
+    def __call__(self, context_str: str | Sequence[str] = "", **_: Any) -> str:
+        context = context_str if isinstance(context_str, str) else "\n".join(context_str)  # simple_summarize has a list
+        words = self.prompt.instruct(_numbers(context), noun="Sources")
+        return words and words + "\n\n"
+
+
+def _numbers(context: str) -> list[int]:
+    """Return the numbers of the sources, in order; one that a node merely quotes is out of turn."""
+    numbers: list[int] = []
+    for number in map(int, _SOURCE.findall(context)):
+        if not numbers or number == numbers[-1] + 1:
+            numbers.append(number)
+    return numbers

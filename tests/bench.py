@@ -15,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the peer's package is sunset and says so
@@ -147,6 +148,31 @@ def auto_reasons() -> None:
         print(f"  k={k:<3}", "; ".join(f"{reason}: {n / len(rows):.0%}" for reason, n in reasons.most_common()))
 
 
+def compression() -> None:
+    """Compare `overflow="compress"` with dropping whole chunks on real retrieval, if the data is there."""
+    if not NQ.exists():
+        print(f"compression on real retrieval: no {NQ.name} here")
+        return
+    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    print(f"compression on {NQ.name}: questions of {len(rows)} whose gold chunk still holds an answer; chunks kept")
+    for tokens in (300, 500, 1000, 1500):
+        print(f"  {tokens} tokens:", "; ".join(f"{how} {_survival(rows, tokens, how)}" for how in ("skip", "compress")))
+
+
+def _survival(rows: list[dict[str, Any]], tokens: int, overflow: Any) -> str:
+    answered = kept = 0
+    for row in rows:
+        chunks = [Chunk(c["text"], title=c["title"]) for c in row["chunks"]]
+        gold = next(i for i, c in enumerate(row["chunks"]) if c["gold"])
+        budget = Budget(tokens, overflow=overflow)
+        placement = place(chunks, query=row["question"], budget=budget, layout="numbered", reading="off")
+        body = placement.texts.get(gold, chunks[gold].text) if gold in placement.indices else ""
+        answered += any(answer.casefold() in body.casefold() for answer in row["answers"])
+        kept += len(placement)
+    return f"{answered}, {kept / len(rows):.1f}"
+
+
 if __name__ == "__main__":
-    for measure in (against_langchain, against_llama_index, packing, imports, memory, auto_reasons):
+    for measure in (against_langchain, against_llama_index, packing, imports, memory, auto_reasons, compression):
         measure()

@@ -141,6 +141,56 @@ def test_langchain_agent(run):
     assert number_after(out, "at most 4800 bytes), ") <= 800
 
 
+def test_langchain_citations(run):
+    """The prompt has the question on both sides of numbered passages; what the answer cites is marked as a source."""
+    out = run("langchain_citations.py")
+    seen, rest = out.split("\nThe answer: ")
+    assert seen.count("Question: What may a hotel in Geneva cost during a trade fair?") == 2
+    labels = re.findall(r"^  \[(\d+)\] (.+) - (\S+) \(p\. (\d+)\)$", seen, re.MULTILINE)
+    answer, rest = rest.split("\n\nIts sources:\n")
+    sources = re.findall(r"^  ([* ]) \[(\d+)\] (.+), (\S+), p\. (\d+)$", rest, re.MULTILINE)
+    assert len(labels) > 4
+    assert [int(number) for number, *_ in labels] == list(range(1, len(labels) + 1))
+    assert [tuple(source[1:]) for source in sources] == labels
+    cited = [source for source in sources if source[0] == "*"]
+    assert [source[1] for source in cited] == re.findall(r"\[(\d+)\]", answer)
+    assert f"Cited documents: {', '.join(f'{name} §{page}' for *_, name, page in cited)}\n" in rest
+    assert cited[0][3:] == ("hotels", "4")  # the section that the answer is in
+
+
+def test_langchain_passes(run):
+    """Three passes or more, each inside its tokens, best ranks first; what each cites is a source of the answer."""
+    out = run("langchain_passes.py")
+    passes = re.findall(
+        r"^A pass of (\d+) tokens\n +numbers: (.+)\n +ranks: +(.+)\n +note: +(.+ \[(\d+)\]\.)$", out, re.MULTILINE
+    )
+    assert len(passes) >= 3
+    assert all(int(tokens) <= 800 for tokens, *_ in passes)
+    numbers = [[int(number) for number in one[1].split(", ")] for one in passes]
+    assert [number for one in numbers for number in one] == list(range(1, 16))
+    ranks = [sorted(int(rank) for rank in one[2].split(", ")) for one in passes]
+    assert [rank for one in ranks for rank in one] == list(range(1, 16))
+    answer, sources = out.split("\nThe answer: ")[1].split("\n\nIts sources:\n")
+    assert answer == " ".join(one[3] for one in passes)
+    cited = [one[4] for one in passes]
+    assert all(int(number) in own for number, own in zip(cited, numbers, strict=True))
+    assert re.findall(r"^  \[(\d+)\] [a-z-]+ §\d+ \(.+\)$", sources, re.MULTILINE) == cited
+
+
+def test_langchain_middleware(run):
+    """The tool message is numbered and fits the room that the conversation leaves; the answer's [n] is the n-th."""
+    out = run("langchain_middleware.py")
+    labels = re.findall(r"^  \[(\d+)\] .+ - ([a-z-]+)$", out, re.MULTILINE)
+    assert [int(number) for number, _ in labels] == list(range(1, len(labels) + 1))
+    assert len(labels) == len(re.search(r"ranks: +(.*)", out)[1].split(", ")) > 4
+    used, room = re.search(r"(\d+) tokens in a room of (\d+)", out).groups()
+    assert int(used) <= int(room) < 1000
+    number, section = re.search(r"^  \[(\d+)\] is ([a-z-]+) §\d+$", out, re.MULTILINE).groups()
+    assert f"[{number}] (scripted)" in out
+    assert (number, section) in labels
+    assert "rank 12 (budget)" in out
+
+
 def test_llamaindex_query_engine(run):
     """The same nodes need two calls of the model without edgeorder, and one with it, inside the room for one call."""
     out = run("llamaindex_query_engine.py")
@@ -190,3 +240,19 @@ def test_the_readme_shows_the_table_that_the_classes_give(run):
     """The table in the README is what the script prints from the real classes."""
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
     assert run("best_chunk.py").strip() in readme
+
+
+def test_llamaindex_passes(run):
+    """Each pass fits, the passes hold all 20 nodes, and every citation of the answer leads to a node."""
+    out = run("llamaindex_passes.py")
+    passes = [
+        tuple(map(int, one)) for one in re.findall(r"^Passages +(\d+) to +(\d+): (\d+) tokens", out, re.MULTILINE)
+    ]
+    assert len(passes) > 1
+    assert all(tokens <= 1200 for _, _, tokens in passes)
+    assert (passes[0][0], passes[-1][1]) == (1, 20)
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(passes))
+    assert number_after(out, "The answer, after") == len(passes) + 1
+    answer, sources = out.split("The answer")[1].split("Its sources:")
+    assert set(re.findall(r"\[\d+\]", answer)) == set(re.findall(r"^\[\d+\]", sources, re.MULTILINE)) != set()
+    assert "long-stays §4, found at rank 1" in sources
