@@ -10,6 +10,7 @@ from edgeorder.orders import ORDERS, Order
 from edgeorder.packing import Budget, TokenCounter
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
+from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt
 from edgeorder.rendering import Block, Layout
 from edgeorder.reranking import Rerank
@@ -45,6 +46,7 @@ __all__ = [
     "Order",
     "OrderRecord",
     "Placement",
+    "PositionProfile",
     "Prompt",
     "Rerank",
     "RerankError",

@@ -19,7 +19,8 @@ from edgeorder.listening import Recorder, check_recorders, deliver
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
 from edgeorder.packing import Budget, Judge, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
-from edgeorder.plan import OrderSetting, Plan, make_plan
+from edgeorder.plan import AUTO, OrderSetting, Plan, make_plan
+from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
 from edgeorder.reading import Reading, block_units
@@ -285,13 +286,17 @@ def _order(
         The rank (0-based) at each position, the units if any holds more than one chunk, and the order and its reason.
     """
     units = block_units(view, ranking, kept, plan.reading)
+    n = len(kept if units is None else units)
     order: Order
     if isinstance(plan.order, Auto):
         name, reason = plan.order.choose(view, indices_at(ranking, kept), scores)
         order = ORDERS[name]
+    elif isinstance(plan.order, PositionProfile) and not plan.order.shows(n):
+        name, reason = AUTO.choose(view, indices_at(ranking, kept), scores)
+        order, reason = ORDERS[name], f"{plan.order.why(n)}; {reason}"
     else:
-        order, name, reason = plan.order, order_name(plan.order), "asked for"
-    n = len(kept if units is None else units)
+        order, name = plan.order, order_name(plan.order)
+        reason = plan.order.why(n) if isinstance(plan.order, PositionProfile) else "asked for"
     places = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
     if units is not None:
         return [rank for place in places for rank in units[place]], units, name, reason

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 from edgeorder.auto import Auto
 from edgeorder.orders import Order, named_order
 from edgeorder.packing import Budget, as_budget
+from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
 from edgeorder.reading import Reading, check_reading
@@ -12,8 +13,8 @@ from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.reranking import Rerank, Scorer, as_rerank
 from edgeorder.selecting import Dedupe, check_dedupe, check_min_score, check_top_n
 
-OrderSetting: TypeAlias = str | Order | Auto
-_AUTO = Auto()
+OrderSetting: TypeAlias = str | Order | Auto | PositionProfile
+AUTO = Auto()
 
 
 class Plan(NamedTuple):
@@ -59,9 +60,11 @@ def make_plan(
         check_min_score(min_score)
     check_reading(reading)
     if isinstance(order, str):
-        order = _AUTO if order == "auto" else named_order(order)
+        order = AUTO if order == "auto" else named_order(order)
     elif not callable(order) and not isinstance(order, Auto):
-        raise TypeError(f"order must be a name, a callable from n to a permutation, or Auto, not {order!r}")
+        raise TypeError(
+            f"order must be a name, a callable from n to a permutation, an Auto or a PositionProfile, not {order!r}"
+        )
     if min_score is not None and rank_by == "distance" and rerank is None:
         raise ValueError("min_score needs scores where higher is better, and rank_by='distance' says lower is")
     layout, prompt = as_layout(layout), as_prompt(prompt)

@@ -27,6 +27,7 @@ from edgeorder.packing import Budget, Reserve, as_budget
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.plan import OrderSetting, make_plan
+from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
@@ -42,6 +43,8 @@ def to_plain(value: object, where: str) -> Any:
     Raises:
         TypeError: If it holds a callable, naming the field.
     """
+    if isinstance(value, PositionProfile):
+        return value.to_dict()
     if isinstance(value, Auto | Budget | Layout | Prompt | Rerank):
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
@@ -69,6 +72,13 @@ def _from_dict(kind: type) -> Callable[[Any], object]:
         return kind(**value)
 
     return load
+
+
+def _order_from_dict(value: Any) -> object:
+    """Return an order, also from the dict of an `Auto` or of a profile."""
+    if isinstance(value, dict) and "lengths" in value:
+        return PositionProfile.from_dict(value)
+    return _from_dict(Auto)(value)
 
 
 def _tuple_of_list(value: Any) -> object:
@@ -102,8 +112,9 @@ class PlacementSettings(BaseModel):
     reading: Annotated[Reading, *_setting()] = Field(
         default="runs", description='Document order for neighbours ("runs"), whole sources ("source"), or "off".'
     )
-    order: Annotated[OrderSetting, *_setting(_from_dict(Auto))] = Field(
-        default="auto", description='"auto", the name of an order, a callable from n to a permutation, or an Auto.'
+    order: Annotated[OrderSetting, *_setting(_order_from_dict)] = Field(
+        default="auto",
+        description='"auto", the name of an order, a callable from n to a permutation, an Auto or a PositionProfile.',
     )
     layout: Annotated[Layout | Style | None, *_setting(_from_dict(Layout))] = Field(
         default=None, description='"plain", "numbered", "xml", a callable, or a Layout: how the block is written.'
