@@ -1,0 +1,117 @@
+"""When to stop asking, and what the answers say in words."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from edgeorder.probe.curves import CurvePosterior
+from edgeorder.probe.evidence import CLAIM, PositionEvidence
+from edgeorder.probe.family import Shape
+
+Kind: TypeAlias = Literal[Shape, "no effect", "not enough", "invalid"]
+
+AT_LEAST = 10  # questions before an order may count as settled
+_SURE = 0.95
+_TELLING = 0.15  # while a larger difference than this is possible, finding none says nothing
+_DROPPED = 0.2  # share of the questions that may fail before a run is invalid
+_MEANING: dict[Shape, str] = {
+    "dip": "the middle is read worse than the edges",
+    "primacy": "the head is read best",
+    "recency": "the tail is read best",
+    "inverted": "the middle is read better than the edges",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run shows.
+
+    Args:
+        kind: The shape that is proved, or "no effect", "not enough", "invalid".
+        text: The same in a sentence.
+        excluded: Difference between head, middle and tail (0..1) above which the answers rule out any, at 95 %.
+        more: About how many more questions are needed, for "not enough".
+    """
+
+    kind: Kind
+    text: str
+    excluded: float
+    more: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.excluded <= 1:
+            raise ValueError(f"Verdict.excluded={self.excluded} must lie in 0..1")
+        if self.more < 0 or (self.more > 0) != (self.kind == "not enough"):
+            raise ValueError(f"Verdict.more={self.more} does not go with {self.kind!r}")
+
+
+def settled(posterior: CurvePosterior, n: int, gold: ArrayLike | None = None, *, tol: float = 0.02) -> bool:
+    """Return whether asking more would change little: the learned order is near the best with 95 % probability.
+
+    Args:
+        posterior: What has been learned, of 10 questions or more to count as settled.
+        n: Slots in the block.
+        gold: Probability that the gold chunk has each rank; `geometric(n)` if None.
+        tol: Accuracy, 0..1, that does not matter.
+    """
+    return posterior.questions >= AT_LEAST and posterior.within(posterior.best_order(n), gold, tol=tol) >= _SURE
+
+
+def too_many_dropped(asked: int, dropped: int) -> bool:
+    """Say whether so many of the questions had no usable reply that the rest may be a selection."""
+    return dropped > _DROPPED * (asked + dropped)
+
+
+def verdict(evidence: PositionEvidence, posterior: CurvePosterior, dropped: int = 0) -> Verdict:
+    """Return what the run shows.
+
+    A proof is a claim about the model, so it comes from the e-process alone; the posterior names the shape.
+
+    Args:
+        evidence: The e-process over the questions.
+        posterior: The posterior over the same questions.
+        dropped: Questions that were left out because a reply failed, was empty or was cut off.
+    """
+    asked, excluded = evidence.questions, evidence.excluded()
+    if too_many_dropped(asked, dropped):
+        return Verdict("invalid", f"invalid: {dropped} of {asked + dropped} questions had no usable reply", excluded)
+    if evidence.proved:
+        shares = posterior.shape_shares()
+        shape = max(_MEANING, key=lambda name: shares[name])
+        return Verdict(shape, f"{shape}: {_MEANING[shape]} (proved at question {evidence.proved_at})", excluded)
+    if asked >= AT_LEAST and excluded <= _TELLING:
+        points = math.ceil(100 * excluded)
+        return Verdict("no effect", f"no effect shown: differences above {points} points are excluded", excluded)
+    more = _more(evidence, excluded)
+    return Verdict("not enough", f"not enough: about {more} more questions", excluded, more)
+
+
+def _more(evidence: PositionEvidence, excluded: float) -> int:
+    """Return about how many more questions lead to either outcome, the nearer one, by what was seen so far."""
+    asked = max(evidence.questions, 1)
+    totals = [AT_LEAST, asked * (excluded / _TELLING) ** 2]  # an interval narrows with the root of the questions
+    needed = max(totals)
+    if evidence.e_value > 1:  # wealth grows by a factor a question
+        needed = min(needed, asked * math.log(CLAIM) / math.log(evidence.e_value))
+    return max(math.ceil(needed) - evidence.questions, 1)
+
+
+def wilson(right: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for a share, 0..1 (Wilson, JASA 1927); all of 0..1 for n = 0.
+
+    Raises:
+        ValueError: Unless 0 <= right <= n.
+
+    >>> [round(bound, 3) for bound in wilson(8, 10)]
+    [0.49, 0.943]
+    """
+    if not 0 <= right <= n:
+        raise ValueError(f"{right} right of {n}")
+    if n == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle, width = (right + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(right * (n - right) / n + z * z / 4)
+    return max(middle - width, 0.0), min(middle + width, 1.0)
