@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench probe-demo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
@@ -22,6 +22,12 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench.py
 	$(BIN)/python tests/bench_rerank.py
+	$(BIN)/python tests/power.py
+
+# A real local model on made-up records: where in a block of 20 does it find the one that was asked for?
+probe-demo: $(VENV)/.probe
+	$(BIN)/edgeorder probe --model local --cases facts --questions 40 --fixed --cache .probe --out .probe/profile.json --report .probe/report.html
+
 
 clean:
 	rm -rf $(VENV)
@@ -35,8 +41,13 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[langchain,llamaindex,text]' --group demo
 	touch $@
 
+$(VENV)/.probe: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[local]'
+	mkdir -p .probe
+	touch $@
+
 # torch first: asked for by its version it is the small CPU build where one is offered.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[all]' --group dev
-	touch $@ $(VENV)/.demo
+	$(PIP) --editable '.[all,local]' --group dev
+	touch $@ $(VENV)/.demo $(VENV)/.probe

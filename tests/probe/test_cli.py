@@ -1,0 +1,352 @@
+"""The command line: the probe and the comparison against a real endpoint that reads what it is sent."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from endpoints import Endpoint, Handler, completion
+from readers import answer, box, cases
+from typer.testing import CliRunner
+
+from edgeorder import PositionProfile
+from edgeorder.cli import app, main
+from edgeorder.orders import ORDERS
+from edgeorder.profile import LengthProfile
+
+
+class PromptHandler(Handler):
+    """Sends at once: a reply in two packets would wait 40 ms for the first to be acknowledged."""
+
+    disable_nagle_algorithm = True
+
+
+class ReadingEndpoint(Endpoint):
+    """An endpoint that reads the tail of the block; what `says` returns instead of None it says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.RequestHandlerClass = PromptHandler
+        self.says: Callable[[str], dict[str, Any] | int | None] = lambda prompt: None
+        self.script = Script(self)  # type: ignore[assignment]
+
+
+class Script(list[Any]):
+    """A script without an end, read off the prompts."""
+
+    def __init__(self, server: ReadingEndpoint) -> None:
+        super().__init__()
+        self._server = server
+
+    def __bool__(self) -> bool:
+        return True
+
+    def pop(self, index: Any = -1) -> Any:
+        prompt = self._server.asked[-1]["messages"][0]["content"]
+        said = self._server.says(prompt)
+        return completion(answer(prompt, lambda question, depth: depth > 0.6)) if said is None else said
+
+
+@pytest.fixture
+def server() -> Iterator[ReadingEndpoint]:
+    """Return a running endpoint that reads."""
+    with ReadingEndpoint() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """Return a file of 30 cases of 8 passages."""
+    file = tmp_path / "cases.jsonl"
+    rows = [
+        {
+            "id": case.id,
+            "question": case.question,
+            "answers": case.answers,
+            "chunks": [{"text": case.gold.text, "gold": True}, *({"text": other.text} for other in case.distractors)],
+        }
+        for case in cases(30, 8)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(server: ReadingEndpoint, questions: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Run:
+    """Return what runs a command as `main` does: exit code, stdout with its lines unwrapped, stderr."""
+
+    def run(command: str, *options: object) -> tuple[int, str, str]:
+        given = {"--cases": questions, "--chunks": "8", "--concurrency": "1"}
+        if command == "probe":
+            given["--depths"] = "5"
+        own = [str(option) for option in options]
+        rest = [part for name, value in given.items() if name not in own for part in (name, str(value))]
+        arguments = [command, "--model", "m", "--base-url", server.url, *rest, *own]
+        monkeypatch.setattr(sys, "argv", ["edgeorder", *arguments])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("probe", ["--depths", "--fixed", "--until-proved", "--out"]),
+        ("compare", ["--orders", "--profile"]),
+    ],
+)
+def test_help_tells_every_option(command: str, options: list[str]) -> None:
+    """The help of a command names its options and what the exit codes mean."""
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert shown.exit_code == 0
+    common = ["--model", "--base-url", "--cases", "--questions", "--chunks", "--question", "--seed", "--report"]
+    common += ["--json", "--cache", "--style", "--instruction", "--concurrency", "--max-tokens", "--dry-run"]
+    for option in (*common, *options):
+        assert option in shown.output
+    assert "Exit code" in shown.output
+
+
+def test_a_probe_from_question_to_profile(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """The tables, the verdict and what to do are shown; profile, report and JSON are written and agree."""
+    out, report, data = tmp_path / "p.json", tmp_path / "r.html", tmp_path / "all.json"
+    code, shown, err = run("probe", "--fixed", "--out", out, "--report", report, "--json", data)
+    assert (code, err) == (0, "")
+    assert len(server.asked) == 30 * 7
+    assert "8 chunks: recency: the tail is read best (proved at question" in shown
+    assert re.search(r"^ *8 of 8 +1\.00 +30 of 30 +100 %", shown, re.MULTILINE)
+    assert re.search(r"^ *1 of 8 +0\.00 +0 of 30 +0 %", shown, re.MULTILINE)
+    assert "Floor, closed book: 0 % (0 of 30" in shown
+    assert "Ceiling, gold only: 100 % (30 of 30" in shown
+    assert shown.splitlines()[-1] == f"profile: {out}"
+    measured = PositionProfile.load(out)
+    assert (measured.model, measured.shows(8), measured.lengths[0].questions) == ("m", True, 30)
+    assert measured.order(8)[-1] == 0
+    assert measured.prompt is not None
+    assert measured.prompt["cases"].endswith("cases.jsonl")
+    found = json.loads(data.read_text())
+    assert [question["right"] for question in found["lengths"][0]["questions"]] == [[0, 0, 0, 1, 1]] * 30
+    assert (found["calls"], found["lengths"][0]["prompt_tokens"]) == (210, 40 * 5 * 30)
+    assert found["command"].startswith("edgeorder probe --model m --base-url http://127.0.0.1:")
+    html = report.read_text()
+    assert "recency" in html
+    assert str(out) in html
+
+
+def test_the_command_that_a_result_names_gives_it_again(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """With a cache the same command asks nothing again, and finds the same."""
+    data, cache = tmp_path / "all.json", tmp_path / "new" / "folder"
+    options = ("--until-proved", "--json", data, "--cache", cache)
+    first = run("probe", *options)
+    found, asked = json.loads(data.read_text()), len(server.asked)
+    assert asked == found["calls"] > 0
+    second = run("probe", *options)
+    again = json.loads(data.read_text())
+    assert (first, len(server.asked), again["calls"]) == (second, asked, 0)
+    for name in ("date", "seconds", "calls"):
+        del found[name], again[name]
+    assert found == again
+    assert found["lengths"][0]["stopped"] == "proved"
+
+
+def test_a_killed_command_goes_on_where_it_stopped(server: ReadingEndpoint, questions: Path, tmp_path: Path) -> None:
+    """A real process is killed by SIGKILL in the middle; the same command finishes, and no answer is asked twice."""
+    server.pause = 0.005
+    command = [sys.executable, "-W", "error", "-c", "from edgeorder.cli import main; main()", "probe", "--model", "m"]
+    command += ["--base-url", server.url, "--cases", str(questions), "--chunks", "8", "--depths", "5", "--fixed"]
+    command += ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "p.json"), "--concurrency", "1"]
+    environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as killed:
+        deadline = time.monotonic() + 60
+        while len(server.asked) < 60:
+            assert killed.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        killed.send_signal(signal.SIGKILL)
+    assert killed.returncode == -signal.SIGKILL
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "30 asked" in done.stdout
+    prompts = [request["messages"][0]["content"] for request in server.asked]
+    assert len({*prompts}) == 30 * 7
+    assert len(prompts) - 30 * 7 <= 1
+    assert PositionProfile.load(tmp_path / "p.json").shows(8)
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "calls"),
+    [
+        ("probe", (), 30 * 7),
+        ("probe", ("--questions", 4, "--chunks", "5,8", "--depths", 3), 2 * 4 * 5),
+        ("compare", ("--orders", "relevance,reverse", "--question", "after,both"), 30 * 2 * 2),
+    ],
+)
+def test_a_dry_run_asks_nothing(
+    run: Run, server: ReadingEndpoint, tmp_path: Path, command: str, options: Any, calls: int
+) -> None:
+    """It says how many calls and tokens a run takes at most, and that a cache will tell the time."""
+    code, shown, err = run(command, "--dry-run", "--cache", tmp_path, *options)
+    assert (code, err, server.asked) == (0, "", [])
+    assert re.match(rf"at most {calls} calls and [\d,]+ prompt tokens \(by o200k_base\)", shown)
+    assert "The cache tells the time after a few answers" in shown
+    assert shown.rstrip().endswith("Nothing was asked.")
+
+
+def test_a_dry_run_knows_the_pace_of_what_the_cache_holds(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """After a run the estimate has minutes, at the pace of that model."""
+    server.pause = 0.03
+    run("probe", "--cache", tmp_path, "--questions", 2, "--fixed")
+    asked = len(server.asked)
+    _, shown, _ = run("probe", "--cache", tmp_path, "--cases", "facts", "--questions", 1200, "--dry-run")
+    (minutes,) = re.findall(r"At the pace of the answers in the cache: (\d+) minutes", shown)
+    assert 8400 * 0.03 / 60 - 1 <= int(minutes) <= 8400 * 0.3 / 60
+    assert len(server.asked) == asked
+
+
+def test_a_comparison_of_orders(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """Arms are shown best first with the difference to the best; report and JSON are written."""
+    measured = tmp_path / "p.json"
+    curve = LengthProfile(8, 60, "recency", True, (0.1, 0.5, 0.9))
+    PositionProfile("m", (curve,)).save(measured)
+    data, report = tmp_path / "all.json", tmp_path / "r.html"
+    code, shown, err = run(
+        "compare",
+        "--orders",
+        "relevance,bookend,measured,shuffled",
+        "--profile",
+        measured,
+        "--json",
+        data,
+        "--report",
+        report,
+    )
+    assert (code, err) == (0, "")
+    assert len(server.asked) == 30 * 4
+    assert re.search(r"^ *measured +after +8 +100 % +\S+ % +best", shown, re.MULTILINE)
+    assert re.search(r"^ *bookend +after +8 +0 % .* −100\.0", shown, re.MULTILINE)
+    assert "Most right answers: measured, question after, top 8, 100 % (30 of 30" in shown
+    found = json.loads(data.read_text())
+    assert [(arm["order"], sum(arm["right"])) for arm in found["arms"]][:3] == [
+        ("relevance", 0),
+        ("bookend", 0),
+        ("measured", 30),
+    ]
+    assert "measured" in report.read_text()
+
+
+def test_too_many_failed_replies_end_with_code_3(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """What was found is still shown and written, but no profile is made."""
+
+    def says(prompt: str) -> dict[str, Any] | int | None:
+        return 400 if box(prompt[prompt.index("Question:") :]) % 3 == 0 else None
+
+    server.says = says
+    out, data = tmp_path / "p.json", tmp_path / "all.json"
+    code, shown, err = run("probe", "--out", out, "--json", data, "--fixed")
+    assert code == 3
+    assert err == "edgeorder: too many replies failed; no profile was made of this run\n"
+    assert "invalid: 10 of 30 questions had no usable reply" in shown
+    assert not out.exists()
+    assert json.loads(data.read_text())["lengths"][0]["dropped"] == 10
+    code, _, err = run("compare", "--orders", "relevance")
+    assert (code, err) == (3, "edgeorder: too many replies failed\n")
+
+
+def test_a_wrong_key_is_one_line(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """What no retry mends ends the run at its first call, with code 1 and no file."""
+    server.says = lambda prompt: 401
+    code, shown, err = run("probe", "--out", tmp_path / "p.json")
+    assert (code, shown, len(server.asked)) == (1, "", 1)
+    assert re.fullmatch(r"edgeorder: m at http://\S+ refuses \(401\): the key is not accepted: .*\n", err)
+    assert not (tmp_path / "p.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message"),
+    [
+        (
+            "probe",
+            ("--chunks", "many"),
+            "--chunks='many' must be whole numbers with commas between them, such as 10,20",
+        ),
+        ("probe", ("--chunks", "8,"), "--chunks='8,' must be whole numbers"),
+        ("probe", ("--chunks", "8,8"), "--chunks='8,8' must be different numbers from 1 up"),
+        ("compare", ("--chunks", "0,8"), "--chunks='0,8' must be different numbers from 1 up"),
+        ("probe", ("--depths", "9"), "depths=9 must be from 3 to the number of chunks, 8"),
+        ("probe", ("--question", "sideways"), "question='sideways' is not one of"),
+        ("probe", ("--question", "none"), "question='none' is not one of: before, after, both"),
+        ("compare", ("--question", "after,none"), "question='none' is not one of: before, after, both"),
+        ("probe", ("--cases", "none.jsonl"), "none.jsonl"),
+        ("probe", ("--instruction", "weak-slots"), "instruction='weak-slots' is not one of"),
+        ("probe", ("--out", "/no/folder/p.json"), "no folder /no/folder to write p.json in; make it first"),
+        ("compare", ("--json", "/no/folder/p.json"), "no folder /no/folder to write p.json in; make it first"),
+        ("compare", ("--orders", "best"), f"--orders='best' is not one of: {', '.join(ORDERS)}, shuffled, measured"),
+        ("compare", ("--orders", "auto"), "--orders='auto' is not one of: relevance,"),
+        ("compare", ("--orders", "measured"), "'measured' needs --profile FILE"),
+        ("compare", ("--orders", "measured", "--profile", "none.json"), "none.json"),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True], ids=["run", "dry run"])
+def test_a_mistake_is_one_line_before_anything_is_asked(
+    run: Run, server: ReadingEndpoint, command: str, options: Any, message: str, dry: bool
+) -> None:
+    """An unknown name or an impossible number is said on stderr, with exit code 1, by a dry run too."""
+    code, shown, err = run(command, *options, *(["--dry-run"] if dry else []))
+    assert (code, shown, server.asked) == (1, "", [])
+    assert err.startswith("edgeorder: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["probe", "--depths", "2"],
+        ["probe", "--questions", "0"],
+        ["probe", "--questions", "many"],
+        ["probe", "--style", "yaml"],
+        ["probe", "--concurrency", "0"],
+        ["compare", "--depths", "5"],
+        ["guess"],
+    ],
+)
+def test_wrong_usage_ends_with_code_2(arguments: list[str]) -> None:
+    """Options that do not exist or cannot hold the value are usage errors."""
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 2
+    assert "Usage:" in shown.output
+
+
+def test_ctrl_c_says_how_to_go_on(server: ReadingEndpoint, questions: Path, tmp_path: Path) -> None:
+    """SIGINT ends a run with code 130 and one line, without a traceback."""
+    server.pause = 0.02
+    command = [sys.executable, "-c", "from edgeorder.cli import main; main()", "probe", "--model", "m", "--fixed"]
+    command += ["--base-url", server.url, "--cases", str(questions), "--chunks", "8", "--cache", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        deadline = time.monotonic() + 60
+        while len(server.asked) < 10:
+            assert run.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=30)
+    assert (run.returncode, err) == (130, "edgeorder: stopped; with --cache, the same command goes on from here\n")
