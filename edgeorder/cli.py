@@ -53,7 +53,7 @@ _Questions = Annotated[int, typer.Option(min=1, help="Questions at most.")]
 _Chunks = Annotated[str, typer.Option(help="Chunks in the block; several lengths with commas.")]
 _Question = Annotated[str, typer.Option(help="Where the question stands: before, after or both.")]
 _Seed = Annotated[int, typer.Option(help="For cases that are made up, drawn ranks and shuffled orders.")]
-_Report = Annotated[Path | None, typer.Option(help="Write an HTML report.")]
+_Report = Annotated[Path | None, typer.Option(help="Write an HTML report; a figure if it ends in .svg or .png.")]
 _Json = Annotated[Path | None, typer.Option("--json", help="Write everything that was found as JSON.")]
 _Cache = Annotated[Path | None, typer.Option(help="Keep answers in this folder; a run that was stopped goes on there.")]
 _StyleOption = Annotated[Style, typer.Option(help="How the block is written.")]
@@ -90,7 +90,6 @@ def probe(
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage; 3: too many replies failed.
     """
     from edgeorder.probe import session
-    from edgeorder.probe.report import write_report
     from edgeorder.probe.tables import probe_table
     from edgeorder.probe.wording import verdict_lines
 
@@ -108,7 +107,7 @@ def probe(
     if json_file:
         session.write_json(json_file, found)
     if report:
-        write_report(report, found, profile=str(out or "profile.json"))
+        session.report(report, found, profile=str(out or "profile.json"))
     if not found.valid:
         typer.echo("edgeorder: too many replies failed; no profile was made of this run", err=True)
         raise typer.Exit(3)
@@ -144,7 +143,6 @@ def compare(
     Exit codes as for `probe`. Its seed differs from that of `probe`, so that a measured order meets fresh questions.
     """
     from edgeorder.probe import session
-    from edgeorder.probe.report import write_report
     from edgeorder.probe.tables import comparison_table
     from edgeorder.probe.wording import comparison_lines
 
@@ -163,7 +161,7 @@ def compare(
     if json_file:
         session.write_json(json_file, found)
     if report:
-        write_report(report, comparison=found)
+        session.report(report, found)
     if not found.valid:
         typer.echo("edgeorder: too many replies failed", err=True)
         raise typer.Exit(3)
@@ -171,8 +169,8 @@ def compare(
 
 def _check_folders(*files: Path | None) -> None:
     """Raise FileNotFoundError for a file that could not be written after a long run."""
-    for file in files:
-        if file and not file.parent.is_dir():
+    for file in filter(None, files):
+        if not file.parent.is_dir():
             raise FileNotFoundError(f"no folder {file.parent} to write {file.name} in; make it first")
 
 

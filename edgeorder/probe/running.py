@@ -248,7 +248,7 @@ async def compare(
     ]
     return Comparison(
         model.name,
-        {**setup.to_dict(), **(about or {})},
+        {**setup.to_dict(), **(about or {}), "gold_ranks": _gold_ranks(cases)},
         tuple(arms),
         dropped=dropped,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -349,3 +349,12 @@ def _gold_distribution(cases: Sequence[Case], chunks: int) -> list[float]:
             counts[case.gold_rank - 1] += 1
     known = sum(counts)
     return [(count + 10 * share) / (known + 10) for count, share in zip(counts, prior.tolist(), strict=True)]
+
+
+def _gold_ranks(cases: Sequence[Case]) -> str:
+    """Return where the ranks of the gold passages come from."""
+    known = sum(case.gold_rank is not None for case in cases)
+    if known == len(cases):
+        return "from the data"
+    drawn = "drawn, each next rank half as likely"
+    return f"{known} of {len(cases)} from the data, the others {drawn}" if known else drawn

@@ -206,6 +206,26 @@ def show(*parts: object) -> None:
         console.print(part, highlight=False, markup=False)
 
 
+def report(path: Path, found: ProbeResult | Comparison, profile: str = "profile.json") -> None:
+    """Write the report, or the figure alone where the path ends in .svg or .png.
+
+    Args:
+        path: The file.
+        found: What is shown.
+        profile: The file of the profile, for the line of code that uses it.
+    """
+    from edgeorder.probe import plots
+    from edgeorder.probe.report import write_report
+
+    if path.suffix in (".svg", ".png"):
+        figure = plots.curve_figure(found) if isinstance(found, ProbeResult) else plots.orders_figure(found)
+        plots.save_figure(figure, path)
+    elif isinstance(found, ProbeResult):
+        write_report(path, found, profile=profile)
+    else:
+        write_report(path, comparison=found)
+
+
 def write_json(path: Path, found: ProbeResult | Comparison) -> None:
     """Write everything that was found."""
     path.write_text(json.dumps(found.to_dict(), allow_nan=False) + "\n", encoding="utf-8")

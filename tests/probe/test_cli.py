@@ -250,6 +250,16 @@ def test_a_comparison_of_orders(run: Run, server: ReadingEndpoint, tmp_path: Pat
         ("measured", 30),
     ]
     assert "measured" in report.read_text()
+    assert found["setup"]["gold_ranks"] == "from the data"
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [(".svg", b"<svg"), (".png", b"\x89PNG")])
+@pytest.mark.parametrize("command", ["probe", "compare"])
+def test_a_report_may_be_a_figure_alone(run: Run, tmp_path: Path, command: str, suffix: str, begins: bytes) -> None:
+    """The suffix of the report says what it is."""
+    code, _, err = run(command, "--report", tmp_path / f"figure{suffix}")
+    assert (code, err) == (0, "")
+    assert (tmp_path / f"figure{suffix}").read_bytes().startswith(begins)
 
 
 def test_too_many_failed_replies_end_with_code_3(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
