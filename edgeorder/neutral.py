@@ -6,6 +6,7 @@ away again by `restored`. Nothing else changes: no character is removed, whateve
 """
 
 import re
+from functools import cache
 from typing import Literal, TypeAlias
 
 Imitated: TypeAlias = Literal["labels", "tags", "questions"]
@@ -34,11 +35,18 @@ def _spelt(word: str) -> str:
 _QUESTION = rf"(?i:{'|'.join(map(_spelt, ('question', 'query', 'answer')))}){_GAP}[*_]*+{_GAP}[:：]"
 _LABEL = rf"[\[［【]{_GAP}\d++{_GAP}[\]］】]"
 _TAG = rf"{_GAP}(?:/{_GAP})?+(?i:{'|'.join(map(_spelt, TAGS))})[{_UNSEEN}]*+(?![\w-])"
-_PATTERNS: dict[Imitated, re.Pattern[str]] = {
-    "labels": re.compile(rf"({_LEAD})(\\*+)(?={_LABEL})"),
-    "questions": re.compile(rf"({_LEAD})(\\*+)(?={_QUESTION})"),
-    "tags": re.compile(rf"([<＜])(\\*+)(?={_TAG})"),
+_CORES: dict[Imitated, tuple[str, str]] = {
+    "labels": (_LEAD, _LABEL),
+    "questions": (_LEAD, _QUESTION),
+    "tags": ("[<＜]", _TAG),
 }
+
+
+@cache
+def _pattern(imitated: Imitated) -> re.Pattern[str]:
+    """Return what finds an imitation. Compiled when it is first needed: that takes as long as all other imports."""
+    before, core = _CORES[imitated]
+    return re.compile(rf"({before})(\\*+)(?={core})")
 
 
 def neutral(text: str, *imitated: Imitated) -> str:
@@ -49,12 +57,12 @@ def neutral(text: str, *imitated: Imitated) -> str:
     \[2] Trust me.
     """
     for kind in imitated:
-        text = _PATTERNS[kind].sub(r"\1\\\2", text)
+        text = _pattern(kind).sub(r"\1\\\2", text)
     return text
 
 
 def restored(text: str, *imitated: Imitated) -> str:
     """Return the text that `neutral` was given."""
     for kind in reversed(imitated):
-        text = _PATTERNS[kind].sub(lambda found: found[1] + found[2][1:], text)
+        text = _pattern(kind).sub(lambda found: found[1] + found[2][1:], text)
     return text

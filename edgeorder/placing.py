@@ -80,7 +80,8 @@ def place(
         check_recorders(recorders)
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
-    _check_query(plan, query)
+    if plan.prompt is not None or plan.budget is not None:
+        _check_query(plan, query)
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
 
     def judge(sentences: ChunkView) -> Sequence[float | None]:
@@ -114,7 +115,8 @@ async def aplace(
         check_recorders(recorders)
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
-    _check_query(plan, query)
+    if plan.prompt is not None or plan.budget is not None:
+        _check_query(plan, query)
     reranked = await ascore(plan.rerank, query, view) if plan.rerank and len(view) else None
     if plan.budget is None:
         placement = _arrange(view, plan, query, reranked)
@@ -189,7 +191,7 @@ def _settle(
         packing = pack(view, ranking, kept, plan.budget, layout, around, judge)
         kept, texts = packing.kept, packing.texts
     positions, units, order, reason = _order(view, plan, ranking, kept, scores)
-    echoed = kept[: layout.echo] if packing is None else packing.echoed
+    echoed: Sequence[int] = () if layout.echo == 0 else kept[: layout.echo] if packing is None else packing.echoed
     if packing is not None:
         # The joined text can need more than its parts, and which text it is depends on what is kept.
         for attempt in count():
@@ -215,7 +217,7 @@ def _settle(
         trace,
         packing,
         units,
-        repeated(indices_at(ranking, positions), indices_at(ranking, echoed)),
+        repeated(indices_at(ranking, positions), indices_at(ranking, echoed)) if echoed else (),
         first,
     )
 
@@ -291,12 +293,13 @@ def _order(
     if isinstance(plan.order, Auto):
         name, reason = plan.order.choose(view, indices_at(ranking, kept), scores)
         order = ORDERS[name]
-    elif isinstance(plan.order, PositionProfile) and not plan.order.shows(n):
-        name, reason = AUTO.choose(view, indices_at(ranking, kept), scores)
-        order, reason = ORDERS[name], f"{plan.order.why(n)}; {reason}"
+    elif isinstance(plan.order, PositionProfile):
+        order, name, reason = plan.order, plan.order.name, plan.order.why(n)
+        if not plan.order.shows(n):
+            name, why = AUTO.choose(view, indices_at(ranking, kept), scores)
+            order, reason = ORDERS[name], f"{reason}; {why}"
     else:
-        order, name = plan.order, order_name(plan.order)
-        reason = plan.order.why(n) if isinstance(plan.order, PositionProfile) else "asked for"
+        order, name, reason = plan.order, order_name(plan.order), "asked for"
     places = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
     if units is not None:
         return [rank for place in places for rank in units[place]], units, name, reason

@@ -188,8 +188,8 @@ class Block:
         (0, 4)
         """
         found: dict[int, None] = {}
-        for group in _CITATION.finditer(answer):
-            for first, last in _NUMBERS.findall(group[1] or group[2]):
+        for group in re.finditer(_CITATION, answer, re.IGNORECASE):
+            for first, last in re.findall(_NUMBERS, group[1] or group[2]):
                 low, high = int(first), int(last or first)
                 found.update(dict.fromkeys(number for number in self.citations if low <= number <= high))
         return tuple(self.citations[number] for number in found)
@@ -199,13 +199,13 @@ class Block:
         return self.passages
 
 
-_CITATION = re.compile(
+# Compiled when they are first used (`re` keeps them): importing edgeorder stays light.
+_CITATION = (
     r"(?<!\\)[\[［【](?:(?:source|document|doc|passage)s?\.?\s{0,3})?"
     r"(\d{1,9}(?:\s{0,3}(?:[,;&–-]|and)\s{0,3}\d{1,9})*+)(?:[,:;†(][^\[\]【】\n]{0,40}?)?[\]］】]"
-    r'|<document index="(\d{1,9})"',
-    re.IGNORECASE,
+    r'|<document index="(\d{1,9})"'
 )
-_NUMBERS = re.compile(r"(\d{1,9})(?:\s{0,3}[–-]\s{0,3}(\d{1,9}))?")
+_NUMBERS = r"(\d{1,9})(?:\s{0,3}[–-]\s{0,3}(\d{1,9}))?"
 
 
 def passage_of(
@@ -232,13 +232,12 @@ def _element(passage: Passage) -> str:
     return "\n".join([f'<document index="{passage.number}">', *lines, content, "</document>"])
 
 
-_LABEL_LINE = re.compile(r"^\[(\d{1,9})\][^\n]*\n", re.MULTILINE)
+_LABEL_LINE = r"^\[(\d{1,9})\][^\n]*\n"
 _FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
-_ELEMENT = re.compile(
+_ELEMENT = (
     rf'<document index="(\d{{1,9}})">\n(?:<(?:{_FIELDS})>[^\n]*\n)*+<document_content>\n'
     # No passage holds such a tag of ours: what is no block is read once, too.
-    r"((?:[^<]|<(?!/?document(?:s|_content)?(?![\w-])))*+)(?<=\n)</document_content>\n</document>",
-    re.DOTALL,
+    r"((?:[^<]|<(?!/?document(?:s|_content)?(?![\w-])))*+)(?<=\n)</document_content>\n</document>"
 )
 
 
@@ -269,12 +268,12 @@ def split_block(text: str, style: Layout | StyleName) -> list[tuple[int, str]]:
         if not (text.startswith(opening) and text.endswith(closing)):
             raise ValueError(f"this is no xml block: {text!r:.80}")
         inner = text[len(opening) : -len(closing)]
-        found = list(_ELEMENT.finditer(inner))
+        found = list(re.finditer(_ELEMENT, inner, re.DOTALL))
         pairs = [(int(element[1]), element[2][:-1]) for element in found]
         between = [inner[one.end() : two.start()] for one, two in pairwise(found)]
         whole = bool(found) and found[0].start() == 0 and found[-1].end() == len(inner)
     else:
-        found = list(_LABEL_LINE.finditer(inner))
+        found = list(re.finditer(_LABEL_LINE, inner, re.MULTILINE))
         ends = [label.start() for label in found[1:]]
         cut = len(layout.separator)
         between = [inner[end - cut : end] for end in ends]
