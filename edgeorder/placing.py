@@ -83,11 +83,7 @@ def place(
     if plan.prompt is not None or plan.budget is not None:
         _check_query(plan, query)
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
-
-    def judge(sentences: ChunkView) -> Sequence[float | None]:
-        return _judged(score(_judge_of(plan), query, sentences, ties=False), sentences)
-
-    placement = _arrange(view, plan, query, reranked, judge)
+    placement = _arrange(view, plan, query, reranked, None if plan.budget is None else _judge(plan, query))
     deliver(placement, recorders)
     return placement
 
@@ -140,6 +136,13 @@ def _check_query(plan: Plan, query: str | None) -> None:
         raise ValueError(f"prompt={plan.prompt.question!r} shows the question, so it needs one: give query=...")
     if plan.budget is not None and plan.budget.overflow == "compress":
         raise ValueError("overflow='compress' keeps the sentences that matter to the question: give query=...")
+
+
+def _judge(plan: Plan, query: str | None) -> Judge:
+    def judge(sentences: ChunkView) -> Sequence[float | None]:
+        return _judged(score(_judge_of(plan), query, sentences, ties=False), sentences)
+
+    return judge
 
 
 def _judge_of(plan: Plan) -> Rerank:

@@ -9,7 +9,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
 from edgeorder.reading import Reading, check_reading
-from edgeorder.rendering import Layout, Style, as_layout
+from edgeorder.rendering import PLAIN, Layout, Style, as_layout
 from edgeorder.reranking import Rerank, Scorer, as_rerank
 from edgeorder.selecting import Dedupe, check_dedupe, check_min_score, check_top_n
 
@@ -67,7 +67,19 @@ def make_plan(
         )
     if min_score is not None and rank_by == "distance" and rerank is None:
         raise ValueError("min_score needs scores where higher is better, and rank_by='distance' says lower is")
-    layout, prompt = as_layout(layout), as_prompt(prompt)
+    layout = PLAIN if layout is None else as_layout(layout)
+    prompt = None if prompt is None else as_prompt(prompt)
     if prompt is not None and "weak_slots" in prompt.instructions and layout.style == "plain":
         raise ValueError("instruction 'weak_slots' names passages by number: use layout='numbered' or 'xml'")
-    return Plan(rank_by, as_rerank(rerank), dedupe, top_n, min_score, as_budget(budget), reading, order, layout, prompt)
+    return Plan(
+        rank_by,
+        None if rerank is None else as_rerank(rerank),
+        dedupe,
+        top_n,
+        min_score,
+        None if budget is None else as_budget(budget),
+        reading,
+        order,
+        layout,
+        prompt,
+    )
