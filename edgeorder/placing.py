@@ -139,6 +139,8 @@ def _check_query(plan: Plan, query: str | None) -> None:
 
 
 def _judge(plan: Plan, query: str | None) -> Judge:
+    """Return what scores sentences without an event loop."""
+
     def judge(sentences: ChunkView) -> Sequence[float | None]:
         return _judged(score(_judge_of(plan), query, sentences, ties=False), sentences)
 

@@ -131,7 +131,8 @@ def context_prompt(
             without one.
         instruction: `"use_all"`, `"weak_slots"`, a text of your own, or a list of them; as the placer says without one.
         system: The text of a system message; nothing is expanded in it.
-        context_key: The variable that holds documents, a `Placement` or a rendered block.
+        context_key: The variable that holds documents, a `Placement` or a rendered block. Only documents are placed
+            here: for the other two, what stands around the block must have been in the reserve before.
         question_key: The variable that holds the question; `"input"` in retrieval chains.
         history_key: The variable that holds earlier messages, which stand before the block; it may be missing.
 
