@@ -20,9 +20,9 @@ check: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --co > /dev/null
 
 bench: $(VENV)/.dev
-	$(BIN)/python tests/bench.py
-	$(BIN)/python tests/bench_rerank.py
-	$(BIN)/python tests/power.py
+	$(BIN)/python benchmarks/placing.py
+	$(BIN)/python benchmarks/reranking.py
+	$(BIN)/python benchmarks/power.py
 
 # A real local model on made-up records: where in a block of 20 does it find the one that was asked for?
 probe-demo: $(VENV)/.probe

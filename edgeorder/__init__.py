@@ -13,7 +13,7 @@ from edgeorder.placing import aplace, place
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt
 from edgeorder.rendering import Block, Layout
-from edgeorder.reranking import Rerank
+from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
 
 if TYPE_CHECKING:

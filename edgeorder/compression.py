@@ -12,8 +12,8 @@ from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.errors import missing_extra
 from edgeorder.packing import Judge, Packing, cut_uncounted
 from edgeorder.rendering import Layout
-from edgeorder.reranking import clean
 from edgeorder.shortening import Span
+from edgeorder.unicode import clean
 
 MARK = "[…]"
 _EDGES = 2  # chunks that are never touched: the best two, which sit at the edges of a bookended block

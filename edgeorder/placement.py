@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from edgeorder.packing import Packing
     from edgeorder.plan import Plan
     from edgeorder.records import OrderRecord
-    from edgeorder.reranking import Reranked
+    from edgeorder.scoring import Reranked
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
 from edgeorder.reading import Reading, block_units
 from edgeorder.rendering import Layout, Style, repeated
-from edgeorder.reranking import Rerank, Reranked, Scorer, ascore, score
+from edgeorder.scoring import Rerank, Reranked, Scorer, ascore, score
 from edgeorder.selecting import Cut, Dedupe, with_min_score, with_top_n, without_duplicates
 
 

@@ -10,7 +10,7 @@ from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
 from edgeorder.reading import Reading, check_reading
 from edgeorder.rendering import PLAIN, Layout, Style, as_layout
-from edgeorder.reranking import Rerank, Scorer, as_rerank
+from edgeorder.scoring import Rerank, Scorer, as_rerank
 from edgeorder.selecting import Dedupe, check_dedupe, check_min_score, check_top_n
 
 OrderSetting: TypeAlias = str | Order | Auto | PositionProfile

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, bad_choice
-from edgeorder.keys import SortKey, sort_key
 from edgeorder.orders import bookend, bookend_tail
+from edgeorder.sortable import SortKey, sort_key
 
 RankBy: TypeAlias = Literal["input", "score", "distance"] | Callable[[Any], object]
 

@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
-from edgeorder.keys import SortKey, group_key, is_next, sort_key
 from edgeorder.ranking import indices_at
+from edgeorder.sortable import SortKey, group_key, is_next, sort_key
 
 Reading: TypeAlias = Literal["runs", "source", "off"]
-Span: TypeAlias = tuple[SortKey, float | None, float | None]  # sort key; first and past-last character if known
+Extent: TypeAlias = tuple[SortKey, float | None, float | None]  # sort key; first and past-last character if known
 
 # Real splitters drop the white space at a cut: gaps of 1 or 2 characters are the rule.
 GAP = 8
@@ -75,7 +75,7 @@ def _in_document_order(
     if reading == "source":
         return [ordered]
     runs: list[list[int]] = []
-    previous: Span | None = None
+    previous: Extent | None = None
     for rank in ordered:
         span = spans[rank]
         if span is not None and previous is not None and _neighbours(previous, span):
@@ -87,7 +87,7 @@ def _in_document_order(
     return runs
 
 
-def _span(offset: object, end: object) -> Span | None:
+def _span(offset: object, end: object) -> Extent | None:
     key = sort_key(offset)
     if key is None:
         return None
@@ -96,7 +96,7 @@ def _span(offset: object, end: object) -> Span | None:
     return key, None, None
 
 
-def _neighbours(before: Span, after: Span) -> bool:
+def _neighbours(before: Extent, after: Extent) -> bool:
     if before[2] is not None and after[1] is not None:
         return after[1] - before[2] <= GAP
     if before[2] is None and after[2] is None:
@@ -104,7 +104,7 @@ def _neighbours(before: Span, after: Span) -> bool:
     return False  # a character offset and an ordinal cannot be compared
 
 
-def _furthest(before: Span, after: Span) -> Span:
+def _furthest(before: Extent, after: Extent) -> Extent:
     """Return the span that the next one must reach: a chunk inside its predecessor does not end the run early."""
     if before[2] is not None and after[2] is not None and before[2] > after[2]:
         return before

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, bad_choice
-from edgeorder.keys import group_key
 from edgeorder.ranking import indices_at
+from edgeorder.sortable import group_key
 
 Dedupe: TypeAlias = Literal["off", "id", "text", "near"]
 DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate"]

@@ -33,7 +33,7 @@ from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the name up here
 from edgeorder.rendering import Layout, Style, as_layout
-from edgeorder.reranking import Rerank, Scorer
+from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from edgeorder.packing import Reserve
 from edgeorder.placement import Placement
-from edgeorder.reranking import as_rerank
+from edgeorder.scoring import as_rerank
 from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.nodes import Nodes, with_body

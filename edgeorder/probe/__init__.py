@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache as AnswerCache
     from edgeorder.probe.answers import Reply as Reply
     from edgeorder.probe.cases import Case as Case
-    from edgeorder.probe.cases import Passage as Passage
+    from edgeorder.probe.cases import CaseChunk as CaseChunk
     from edgeorder.probe.cases import load_cases as load_cases
     from edgeorder.probe.grading import Grade as Grade
-    from edgeorder.probe.grading import ModelJudge as ModelJudge
+    from edgeorder.probe.grading import ModelGrader as ModelGrader
     from edgeorder.probe.models import ModelError as ModelError
     from edgeorder.probe.models import as_model as as_model
     from edgeorder.probe.report import write_report as write_report
@@ -32,8 +32,8 @@ _HOMES = {
     "Comparison": "results",
     "Grade": "grading",
     "ModelError": "models",
-    "ModelJudge": "grading",
-    "Passage": "cases",
+    "ModelGrader": "grading",
+    "CaseChunk": "cases",
     "ProbeResult": "results",
     "Reply": "answers",
     "Setup": "trials",

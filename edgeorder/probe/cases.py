@@ -18,7 +18,7 @@ from edgeorder.probe.grading import contains, has_words
 
 
 @dataclass(frozen=True)
-class Passage:
+class CaseChunk:
     """A text that may stand in a prompt.
 
     Args:
@@ -49,8 +49,8 @@ class Case:
     id: str
     question: str
     answers: tuple[str, ...]
-    gold: Passage
-    distractors: tuple[Passage, ...] = ()
+    gold: CaseChunk
+    distractors: tuple[CaseChunk, ...] = ()
     gold_rank: int | None = None
 
     def __post_init__(self) -> None:
@@ -164,8 +164,8 @@ def _golds(passages: Iterable[Mapping[str, Any]]) -> Iterator[int]:
     yield from (place for place, passage in enumerate(passages) if passage.get("hasanswer"))
 
 
-def _passage(passage: Mapping[str, Any]) -> Passage:
-    return Passage(str(passage["text"]), str(passage.get("title") or ""))
+def _passage(passage: Mapping[str, Any]) -> CaseChunk:
+    return CaseChunk(str(passage["text"]), str(passage.get("title") or ""))
 
 
 def _holds(passage: Mapping[str, Any], answers: Iterable[str]) -> bool:

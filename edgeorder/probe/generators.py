@@ -4,7 +4,7 @@ import random
 from itertools import product
 from math import ceil, isqrt
 
-from edgeorder.probe.cases import Case, Passage, check_chunks
+from edgeorder.probe.cases import Case, CaseChunk, check_chunks
 
 _KINDS = (  # a record of a person and a year, and what is asked
     ("{} was born in {}.", "In which year was {} born?"),
@@ -54,7 +54,7 @@ def facts(n: int, chunks: int = 20, seed: int = 0) -> list[Case]:
         names = list(product(draw.sample(_FIRST_NAMES, ceil(chunks / last)), draw.sample(_LAST_NAMES, last)))
         people = [f"{one} {two}" for one, two in draw.sample(names, chunks)]
         years = draw.sample(_YEARS, chunks)
-        gold, *distractors = (Passage(told.format(who, year)) for who, year in zip(people, years, strict=True))
+        gold, *distractors = (CaseChunk(told.format(who, year)) for who, year in zip(people, years, strict=True))
         question = asked.format(people[0])
         cases.append(Case(f"facts-{seed}-{number}", question, (str(years[0]),), gold, tuple(distractors)))
     return cases
@@ -80,7 +80,7 @@ def key_values(n: int, chunks: int = 20, seed: int = 0) -> list[Case]:
         draw = random.Random(f"kv {seed} {number}")  # noqa: S311
         words = [f"{value:08x}" for value in draw.sample(range(2**28, 2**32), 2 * chunks)]
         (key, value), *others = zip(words[::2], words[1::2], strict=True)
-        gold, *distractors = (Passage(f"The value of the key {k} is {v}.") for k, v in ((key, value), *others))
+        gold, *distractors = (CaseChunk(f"The value of the key {k} is {v}.") for k, v in ((key, value), *others))
         question = f"What is the value of the key {key}?"
         cases.append(Case(f"kv-{seed}-{number}", question, (value,), gold, tuple(distractors)))
     return cases

@@ -2,7 +2,7 @@
 
 An answer is right when it contains an alias as whole words, both normalised. That errs on the generous side for long
 answers, so it is told for the first line and for the full answer apart. Another grader can take its place, such as
-`ModelJudge`.
+`ModelGrader`.
 """
 
 import re
@@ -129,7 +129,7 @@ def is_used(with_gold: bool, without_gold: bool, *, cited: bool = False) -> bool
 
 
 @dataclass(frozen=True)
-class ModelJudge:
+class ModelGrader:
     """A grader that asks a model. Its prompts are answered from the cache, if there is one.
 
     Args:

@@ -12,7 +12,7 @@ from edgeorder.chunk import Chunk
 from edgeorder.errors import bad_choice
 from edgeorder.orders import Order, checked_permutation, named_order
 from edgeorder.placing import place
-from edgeorder.probe.cases import Case, Passage
+from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.rendering import Layout, StyleName
 
@@ -55,7 +55,7 @@ class Setup:
         """Return JSON-ready values."""
         return asdict(self)
 
-    def text(self, question: str, passages: Sequence[Passage]) -> str:
+    def text(self, question: str, passages: Sequence[CaseChunk]) -> str:
         """Return the prompt for a question and passages, head first; labels are numbered by position."""
         chunks = [Chunk(passage.text, title=passage.title or None) for passage in passages]
         placed = place(chunks, query=question, order="relevance", reading="off", layout=self.layout, prompt=self.prompt)
@@ -82,7 +82,7 @@ def spread(chunks: int, depths: int) -> tuple[int, ...]:
     return (*half, *(chunks + 1 - position for position in reversed(half[: depths // 2])))
 
 
-def with_gold_at(case: Case, position: int, chunks: int) -> list[Passage]:
+def with_gold_at(case: Case, position: int, chunks: int) -> list[CaseChunk]:
     """Return the passages of a block of that many chunks with the gold one at a position (1-based).
 
     Raises:
@@ -92,7 +92,7 @@ def with_gold_at(case: Case, position: int, chunks: int) -> list[Passage]:
     return [*others[: position - 1], case.gold, *others[position - 1 :]]
 
 
-def ranked(case: Case, chunks: int, gold_rank: int) -> list[Passage]:
+def ranked(case: Case, chunks: int, gold_rank: int) -> list[CaseChunk]:
     """Return the passages by rank, cut to that many; beyond it the gold one is gone, as it would be in earnest."""
     others = _others(case, chunks + 1 if gold_rank > chunks else chunks)
     return [*others[: gold_rank - 1], case.gold, *others[gold_rank - 1 :]][:chunks]
@@ -122,12 +122,12 @@ def order_for(name: str, case: Case, seed: int) -> Order:
     return shuffled
 
 
-def placed(passages: Sequence[Passage], order: Order) -> list[Passage]:
+def placed(passages: Sequence[CaseChunk], order: Order) -> list[CaseChunk]:
     """Return passages, which come best first, as an order places them."""
     return [passages[rank] for rank in checked_permutation(order, len(passages))]
 
 
-def _others(case: Case, chunks: int) -> Sequence[Passage]:
+def _others(case: Case, chunks: int) -> Sequence[CaseChunk]:
     if len(case.distractors) < chunks - 1:
         raise ValueError(
             f"case {case.id!r} has {len(case.distractors)} passages beside the gold one; a block of {chunks} chunks "

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from edgeorder.rerank.lexical import LexicalScorer
     from edgeorder.rerank.models import clear_models
     from edgeorder.rerank.onnx import OnnxCrossEncoderScorer
-    from edgeorder.reranking import Scored, Scorer
+    from edgeorder.scoring import Scored, Scorer
 
 __all__ = ["CrossEncoderScorer", "LexicalScorer", "OnnxCrossEncoderScorer", "Scored", "Scorer", "clear_models"]
 
@@ -19,8 +19,8 @@ _HOMES = {
     "CrossEncoderScorer": "edgeorder.rerank.crossencoder",
     "LexicalScorer": "edgeorder.rerank.lexical",
     "OnnxCrossEncoderScorer": "edgeorder.rerank.onnx",
-    "Scored": "edgeorder.reranking",
-    "Scorer": "edgeorder.reranking",
+    "Scored": "edgeorder.scoring",
+    "Scorer": "edgeorder.scoring",
     "clear_models": "edgeorder.rerank.models",
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
-from edgeorder.reranking import clean
+from edgeorder.unicode import clean
 
 LongPassages: TypeAlias = Literal["warn", "window"]
 Pair: TypeAlias = tuple[str, str]

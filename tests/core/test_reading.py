@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import Chunk, place
-from edgeorder.keys import group_key, sort_key
+from edgeorder.sortable import group_key, sort_key
 
 
 def placed(chunks: list[Chunk], **settings: Any) -> list[str]:

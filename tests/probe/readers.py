@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 
-from edgeorder.probe.cases import Case, Passage
+from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.rendering import split_block
 
 Reads = Callable[[str, float], bool]
@@ -18,8 +18,8 @@ def cases(n: int, chunks: int = 20, words: int = 0, gold_rank: int | None = None
             f"case-{number}",
             f"What is in box {number}?",
             (f"amber{number}",),
-            Passage(f"Found: box {number} holds amber{number}.{filler}"),
-            tuple(Passage(f"Shelf {shelf} beside box {number} is empty.{filler}") for shelf in range(1, chunks)),
+            CaseChunk(f"Found: box {number} holds amber{number}.{filler}"),
+            tuple(CaseChunk(f"Shelf {shelf} beside box {number} is empty.{filler}") for shelf in range(1, chunks)),
             gold_rank,
         )
         for number in range(n)

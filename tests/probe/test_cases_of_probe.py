@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from edgeorder import EdgeOrderWarning
-from edgeorder.probe.cases import Case, Passage, load_cases, read_cases
+from edgeorder.probe.cases import Case, CaseChunk, load_cases, read_cases
 from edgeorder.probe.generators import facts, key_values
 from edgeorder.probe.grading import contains
 
@@ -43,8 +43,8 @@ def test_our_own_form(tmp_path: Path, name: str) -> None:
         "q7",
         "Who wrote it?",
         ("Ann Lee",),
-        Passage("It was written by Ann Lee.", "Book"),
-        (Passage("Nobody knows.", "Rumours"), Passage("Annabel Leeds wrote another.")),
+        CaseChunk("It was written by Ann Lee.", "Book"),
+        (CaseChunk("Nobody knows.", "Rumours"), CaseChunk("Annabel Leeds wrote another.")),
         gold_rank=2,
     )
 
@@ -106,7 +106,7 @@ def test_rows_without_gold_are_left_out_and_told(tmp_path: Path) -> None:
     with pytest.warns(EdgeOrderWarning, match="2 of 3 rows of .* mark no gold chunk, or no answer"):
         assert len(read_cases(write(tmp_path / "x.jsonl", {**good, "answers": ["Bo", "*"]}, bad, sign))) == 1
     with pytest.raises(ValueError, match="no answer can be recognised by"):
-        Case("1", "?", ("*",), Passage("x"))
+        Case("1", "?", ("*",), CaseChunk("x"))
     with pytest.raises(ValueError, match="holds no case: 1 rows"):
         read_cases(write(tmp_path / "y.jsonl", bad))
 

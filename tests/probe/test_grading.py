@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder.probe.answers import AnswerCache, Reply
-from edgeorder.probe.grading import Grade, ModelJudge, by_aliases, cites, contains, is_right, is_used, normalise
+from edgeorder.probe.grading import Grade, ModelGrader, by_aliases, cites, contains, is_right, is_used, normalise
 from edgeorder.probe.models import CalledModel
 
 
@@ -104,7 +104,7 @@ async def test_a_model_can_judge(tmp_path: object) -> None:
         return Reply(said) if said else Reply("", "error", error="down")
 
     with AnswerCache(":memory:") as cache:
-        grade = ModelJudge(CalledModel(judge, "judge", pause=0.001), cache)
+        grade = ModelGrader(CalledModel(judge, "judge", pause=0.001), cache)
         assert await grade("Capital of Italy?", "Caput mundi", ["Rome"]) == Grade(True, True)
         assert await grade("Capital of Italy?", "Oslo", ["Rome"]) == Grade(False, False)
         assert await grade("Capital of Italy?", "Hm", ["Rome"]) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from readers import cases, gold_position, passages
 
-from edgeorder.probe.cases import Passage
+from edgeorder.probe.cases import CaseChunk
 from edgeorder.probe.trials import Setup, gold_rank, order_for, placed, ranked, spread, with_gold_at
 from edgeorder.rendering import split_block
 
@@ -71,7 +71,7 @@ def test_only_the_place_of_the_gold_chunk_varies() -> None:
 def test_the_prompt_as_it_is_sent(question: str, expected: str) -> None:
     """Instruction, question where it was asked to be, block with titles, ending."""
     setup = Setup(question, instruction="Say it.")  # type: ignore[arg-type]
-    assert setup.text("q?", [Passage("b", "T")]) == expected
+    assert setup.text("q?", [CaseChunk("b", "T")]) == expected
 
 
 def test_the_closed_book_prompt_holds_no_passage() -> None:

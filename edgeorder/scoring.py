@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
 from edgeorder.ranking import as_score, by_score
+from edgeorder.unicode import clean
 
 Scorer: TypeAlias = Callable[[str, list[str]], Any]
 """(query, texts) -> one number for each text, in the order of the texts; larger is better.
@@ -158,11 +159,6 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bo
         return _checked(rerank, found, list(texts), len(view), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
-
-
-def clean(text: str) -> str:
-    """Return a text that every tokenizer takes: lone surrogates become question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _asked(query: str | None, view: ChunkView) -> tuple[str, dict[int, str]]:

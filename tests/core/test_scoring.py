@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from edgeorder import Chunk, Dropped, EdgeOrderWarning, OrderRecord, Rerank, RerankError, aplace, place
-from edgeorder.reranking import Scored
+from edgeorder.scoring import Scored
 
 ABCD = [Chunk(text, score=1 - i / 10) for i, text in enumerate("ABCD")]
 

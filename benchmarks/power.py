@@ -1,4 +1,4 @@
-"""How good the probe's statistics are, as the tables of the README: `python tests/power.py [--quick]`.
+"""How good the probe's statistics are, as the tables of the README: `python benchmarks/power.py [--quick]`.
 
 Nothing here is a test; the tests make the same checks with fewer runs. `reach` is what the project set out for. The
 published answers are read from `shared/data` beside a folder above this one, or beneath $EDGEORDER_SHARED.
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent / "probe"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
 from test_curves import AT, READERS, N, regrets, settle
 from test_evidence import DEPTHS, NEIGHBOURS, U, flat, published, resampled
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "rerank"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "rerank"))
 
 CONTENDERS = ("predict", "llamaindex", "langchain", "torch", "onnx fp32", "onnx int8")
 
