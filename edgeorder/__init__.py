@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.auto import Auto
-from edgeorder.chunk import Chunk, ChunkView
+from edgeorder.budget import Budget
+from edgeorder.chunk import Chunk, ChunkView, TokenCounter
 from edgeorder.errors import BudgetError, CounterError, EdgeOrderError, EdgeOrderWarning, RerankError
 from edgeorder.listening import capture
 from edgeorder.orders import ORDERS, Order
-from edgeorder.packing import Budget, TokenCounter
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.profile import PositionProfile

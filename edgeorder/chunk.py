@@ -8,7 +8,9 @@ reads no text beyond what `auto` needs to see that the block is long.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+TokenCounter: TypeAlias = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class ChunkView(ABC):
 
     __slots__ = ()
 
-    counter: Callable[[str], int] | None = None
+    counter: TokenCounter | None = None
     """What counts the tokens of these chunks where nothing else was asked for; None for tiktoken's o200k_base."""
 
     @abstractmethod

@@ -8,10 +8,8 @@ from collections.abc import Collection, Sequence
 from math import inf
 from typing import NamedTuple
 
-from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.errors import missing_extra
-from edgeorder.packing import Judge, Packing, cut_uncounted
-from edgeorder.rendering import Layout
+from edgeorder.packing import Load, Packer, Scale
 from edgeorder.shortening import Span
 from edgeorder.unicode import clean
 
@@ -38,105 +36,75 @@ class Sentences(NamedTuple):
     around: int
 
 
-def compress(
-    packing: Packing,
-    view: ChunkView,
-    ranking: Sequence[int],
-    kept: Sequence[int],
-    layout: Layout,
-    between: int,
-    judge: Judge,
-) -> None:
-    """Keep the best two chunks as they are, and of the others as many sentences as there is room for.
+class Compress(Packer):
+    """Keep the best two chunks as they are, and of the others as many sentences as there is room for."""
 
-    Args:
-        packing: What is to be filled; `packing.shrink` gets what compresses further.
-        view: The chunks.
-        ranking: Input indices, best first.
-        kept: Ranks (0-based) still in the running.
-        layout: How the block is written.
-        between: Tokens of the separator.
-        judge: What scores sentences.
-    """
-    count = packing.count
-    # What the style puts around the whole block leaves less for the chunks.
-    room = packing.room - max(0, count(layout.join(["x"])) - count("x"))
-    total = reached = 0
-    for rank in kept:
-        reached += 1
-        index = ranking[rank]
-        packing.counts[index] = count(layout.part(view, index, None, reached))
-        total += min(packing.counts[index], max(room, 0) + 1) + between  # one giant does not hide the chunks below it
-        if total > _REACH * room and reached >= _EDGES:
-            break
-    cut_uncounted(packing, ranking, kept[reached:])
-    edges = kept[:_EDGES] if total - between > room or reached < len(kept) else kept
-    for rank in edges:
-        index = ranking[rank]
-        tokens = packing.counts[index]
-        if tokens > room:
-            packing.cuts.append((index, rank + 1, "budget", tokens, None))
-            continue
-        packing.kept.append(rank)
-        room -= tokens + between
-    for rank in packing.kept[: layout.echo]:
-        tokens = packing.counts[ranking[rank]]
-        if tokens > room:
-            break
-        packing.echoed.append(rank)
-        room -= tokens + between
-    middle = kept[len(edges) : reached]
-    if middle:
-        chunks = _in_sentences(packing, view, ranking, middle, between, judge)
-        _shrink_by_need(packing, view, ranking, middle, chunks, room)
+    def __init__(self, scale: Scale, ranks: Sequence[int]) -> None:
+        super().__init__(scale, ranks)
+        # What the style puts around the whole block leaves less for the chunks.
+        self._frame = max(0, scale.count(scale.layout.join(["x"])) - scale.count("x"))
+        self._mark = scale.count(f" {MARK}")
+        self._edges: Sequence[int] = ranks
+        self._middle: Sequence[int] = ()
+        self._reached = len(ranks)
+        self._spans: dict[int, list[Span]] = {}
+        self._tokens: dict[int, list[int]] = {}
 
+    def wanted(self, room: int) -> Sequence[str]:
+        room -= self._frame
+        scale = self.scale
+        total = reached = 0
+        for rank in self.ranks:
+            reached += 1
+            total += min(scale.weigh(rank, reached), max(room, 0) + 1) + self.between  # one giant does not hide others
+            if total > _REACH * room and reached >= _EDGES:
+                break
+        self._reached = reached
+        if total - self.between > room or reached < len(self.ranks):
+            self._edges, self._middle = self.ranks[:_EDGES], self.ranks[_EDGES:reached]
+        texts: list[str] = []
+        for rank in self._middle:
+            body = scale.text(rank)
+            self._spans[rank] = sentence_spans(body)
+            own = [body[start:stop] for start, stop in self._spans[rank]]
+            self._tokens[rank] = [scale.count(text) for text in own]
+            texts += own
+        return texts
 
-def _in_sentences(
-    packing: Packing, view: ChunkView, ranking: Sequence[int], middle: Sequence[int], between: int, judge: Judge
-) -> "list[Sentences]":
-    bodies = {rank: view.text(ranking[rank]) for rank in middle}
-    spans = {rank: sentence_spans(body) for rank, body in bodies.items()}
-    texts = {rank: [bodies[rank][start:stop] for start, stop in spans[rank]] for rank in middle}
-    scores = iter(judge(ChunkList([Chunk(text) for own in texts.values() for text in own])))
-    chunks: list[Sentences] = []
-    for rank in middle:
-        tokens = [packing.count(text) for text in texts[rank]]
-        around = packing.counts[ranking[rank]] + between - sum(tokens)
-        chunks.append(
-            Sentences(spans[rank], tokens, [-inf if (score := next(scores)) is None else score for _ in tokens], around)
-        )
-    return chunks
+    def pack(self, room: int, echo: int, scores: Sequence[float | None] = ()) -> Load:
+        scale, left = self.scale, room - self._frame
+        load = Load([], [], {}, {}, self._reached)
+        for number, rank in enumerate(self._edges, start=1):
+            tokens = scale.weigh(rank, number)
+            if tokens <= left:
+                load.kept.append(rank)
+                left -= tokens + self.between
+        for rank in load.kept[:echo]:
+            tokens = scale.weigh(rank, 1)
+            if tokens > left:
+                break
+            load.echoed.append(rank)
+            left -= tokens + self.between
+        chunks = self._in_sentences(scores)
+        for rank, chunk, stay in zip(self._middle, chunks, shrunk(chunks, left, self._mark), strict=True):
+            if stay:
+                load.kept.append(rank)
+            if 0 < len(stay) < len(chunk.spans):
+                index = scale.ranking[rank]
+                load.texts[index], load.elisions[index] = elided(scale.text(rank), chunk.spans, stay)
+        return load
 
-
-def _shrink_by_need(
-    packing: Packing,
-    view: ChunkView,
-    ranking: Sequence[int],
-    middle: Sequence[int],
-    chunks: "Sequence[Sentences]",
-    room: int,
-) -> None:
-    """Shrink the middle to the room, and again by as much as the joined text turns out to be too long."""
-    edges, cuts = list(packing.kept), list(packing.cuts)
-    mark = packing.count(f" {MARK}")
-
-    def shrink(excess: int) -> None:
-        nonlocal room
-        room -= excess
-        packing.kept[:], packing.cuts[:] = edges, cuts
-        packing.texts.clear()
-        packing.elisions.clear()
-        for rank, chunk, stay in zip(middle, chunks, shrunk(chunks, room, mark), strict=True):
-            index = ranking[rank]
-            if not stay:
-                packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
-                continue
-            packing.kept.append(rank)
-            if len(stay) < len(chunk.spans):
-                packing.texts[index], packing.elisions[index] = elided(view.text(index), chunk.spans, stay)
-
-    packing.shrink.append(shrink)
-    shrink(0)
+    def _in_sentences(self, scores: Sequence[float | None]) -> "list[Sentences]":
+        given = iter(scores)
+        chunks: list[Sentences] = []
+        for rank in self._middle:
+            tokens = self._tokens[rank]
+            around = self.scale.weigh(rank, 1) + self.between - sum(tokens)
+            known = [next(given, None) for _ in tokens]
+            chunks.append(
+                Sentences(self._spans[rank], tokens, [-inf if score is None else score for score in known], around)
+            )
+        return chunks
 
 
 def sentence_spans(body: str) -> list[Span]:

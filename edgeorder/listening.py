@@ -58,12 +58,18 @@ def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
     captures = _captures.get()
     if not recorders and not captures:
         return
-    from edgeorder.records import build_record
-
     listeners: list[Recorder] = [*recorders, *captures]
+    with_text: OrderRecord | None = None
     for recorder in listeners:
         try:
-            recorder(build_record(placement, text=True) if getattr(recorder, "text", False) else placement.record)
+            if not getattr(recorder, "text", False):
+                recorder(placement.record)
+                continue
+            if with_text is None:
+                from edgeorder.records import build_record
+
+                with_text = build_record(placement.call, placement.settled, text=True)
+            recorder(with_text)
         except Exception:
             import logging
 

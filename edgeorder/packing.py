@@ -1,273 +1,182 @@
-"""Packing: which ranks fit the token budget.
+"""Packing: which ranks fit the room.
 
 The walk goes down the ranks, never along the positions, so a cut takes the weakest chunks wherever they would have
-been placed. Parts are counted one by one as the walk reaches them; the joined text, which can need more tokens than
-its parts, is counted at the end, and the weakest chunks leave until it fits.
+been placed. Chunks are weighed one by one as the walk reaches them. What happens at one that does not fit is the
+overflow policy: a `Packer`, a small class each. To add one: a class with `pack`, and a row in `edgeorder.budget`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from edgeorder.chunk import ChunkView
-from edgeorder.errors import BudgetError, bad_choice
+from edgeorder.chunk import ChunkView, TokenCounter
+from edgeorder.errors import BudgetError
 from edgeorder.rendering import Layout
-from edgeorder.selecting import Cut
 from edgeorder.shortening import Span, longest_prefix
 
-TokenCounter: TypeAlias = Callable[[str], int]
-Overflow: TypeAlias = Literal["skip", "stop", "truncate", "compress", "error"]
-Reserve: TypeAlias = int | str | Sequence[int | str]
-Judge: TypeAlias = Callable[[ChunkView], Sequence[float | None]]
-"""Scores sentences by the query."""
-
-_OVERFLOWS = ("skip", "stop", "truncate", "compress", "error")
-_PATIENCE = 8  # misfits in a row after which "skip" gives up
-_RECUTS = 3  # times that shortened chunks are cut further before one is dropped
+PATIENCE = 8  # misfits in a row after which a walk gives up
 
 
-@dataclass(frozen=True)
-class Budget:
-    """A token budget for the rendered block, or for the whole prompt where `place` is given one.
+class Scale:
+    """Weighs the chunks of one call as they will stand in the block. A chunk is counted at most once.
 
     Args:
-        tokens: The window, in tokens.
-        counter: What counts: None for tiktoken's o200k_base (in LlamaIndex, the tokenizer of its `Settings`), the name
-            of a tiktoken encoding or of an OpenAI model, or any callable from text to a number of tokens.
-        overflow: What happens at a chunk that does not fit. `"skip"` goes on to smaller ones and gives up after 8
-            misfits in a row; `"stop"` keeps a prefix of the ranking; `"truncate"` cuts the first misfit to the room
-            left, at the end of a sentence or else a word; `"compress"` (extra `text`, needs the query) takes
-            sentences out of all but the best two chunks, from the weakest rank up, those that score lowest by the
-            scorer or BM25, and marks the gaps; `"error"` raises `BudgetError`.
-        reserve: What shares the window with the block (question, instruction, history, answer): a number of tokens,
-            a text to count, or a list of both.
+        view: The chunks.
+        ranking: Input indices, best first.
+        layout: How the block is written.
+        count: What counts tokens.
+        budget: Tokens of the whole window, for errors.
 
-    Raises:
-        ValueError: For a value out of range, naming it.
-        TypeError: For a value of the wrong type; a bool is no number here.
-        CounterError: For a counter name that tiktoken does not know.
-
-    >>> Budget(6000, reserve=["What is the refund limit?", 500]).overflow
-    'skip'
+    Attributes:
+        weights: Tokens of the chunks that were weighed, by input index.
     """
 
-    tokens: int
-    counter: TokenCounter | str | None = None
-    overflow: Overflow = "skip"
-    reserve: Reserve = 0
+    def __init__(
+        self, view: ChunkView, ranking: Sequence[int], layout: Layout, count: TokenCounter, budget: int
+    ) -> None:
+        self.view = view
+        self.ranking = ranking
+        self.layout = layout
+        self.count = count
+        self.budget = budget
+        self.weights: dict[int, int] = {}
 
-    def __post_init__(self) -> None:
-        if isinstance(self.tokens, bool) or not isinstance(self.tokens, int):
-            raise TypeError(f"budget must be a whole number of tokens, not {self.tokens!r}")
-        if self.tokens < 1:
-            raise ValueError(f"budget={self.tokens} leaves no room; use at least 1 token, or None for no budget")
-        if isinstance(self.counter, str):
-            from edgeorder.tokens import tiktoken_counter
+    def weigh(self, rank: int, number: int) -> int:
+        """Return the tokens of the chunk of a rank (0-based) in the block, as the passage of that number."""
+        index = self.ranking[rank]
+        if index not in self.weights:
+            self.weights[index] = self.count(self.layout.part(self.view, index, None, number))
+        return self.weights[index]
 
-            tiktoken_counter(self.counter)
-        elif self.counter is not None and not callable(self.counter):
-            raise TypeError(f"Budget.counter must be a name or a callable from text to tokens, not {self.counter!r}")
-        if isinstance(self.reserve, list):  # as a tuple, so that what was loaded from JSON equals what was written
-            object.__setattr__(self, "reserve", tuple(self.reserve))
-        if self.overflow not in _OVERFLOWS:
-            raise bad_choice("Budget.overflow", self.overflow, _OVERFLOWS)
-        for part in self._reserved_parts():
-            if isinstance(part, bool) or not isinstance(part, int | str):
-                raise TypeError(f"Budget.reserve must be tokens (int) or texts (str), not {part!r}")
-            if isinstance(part, int) and part < 0:
-                raise ValueError(f"Budget.reserve={part} must not be negative")
+    def weigh_body(self, rank: int, number: int, body: str) -> int:
+        """Return the same with another body."""
+        return self.count(self.layout.part(self.view, self.ranking[rank], body, number))
 
-    def _reserved_parts(self) -> Sequence[int | str]:
-        return self.reserve if isinstance(self.reserve, tuple) else (self.reserve,)
-
-    def reserving(self, more: Reserve) -> "Budget":
-        """Return the same budget with more in its reserve: what one request adds, such as history and question."""
-        added = replace(self, reserve=more)._reserved_parts()  # checked, too
-        return replace(self, reserve=(*self._reserved_parts(), *added))
-
-    def room(self, count: TokenCounter) -> int:
-        """Return the tokens left for the block.
-
-        Raises:
-            BudgetError: If the reserve leaves none.
-        """
-        reserved = sum(part if isinstance(part, int) else count(part) for part in self._reserved_parts())
-        if reserved >= self.tokens:
-            raise BudgetError(f"the reserve of {reserved} tokens leaves nothing of the budget of {self.tokens}")
-        return self.tokens - reserved
+    def text(self, rank: int) -> str:
+        """Return the body of the chunk of a rank."""
+        return self.view.text(self.ranking[rank])
 
 
-def as_budget(budget: Budget | int | None) -> Budget | None:
-    """Return the budget that was asked for; a bare number is `Budget(number)`."""
-    return budget if budget is None or isinstance(budget, Budget) else Budget(budget)
-
-
-class Packing(NamedTuple):
-    """What fits. Its collections change while the joined text is being settled.
+class Load(NamedTuple):
+    """What a packer keeps.
 
     Args:
-        budget: The budget.
-        kept: Ranks (0-based) that fit, best first.
-        window: Tokens that the joined text may need: the block, or the prompt around it.
-        room: Tokens of the window that the prompt leaves for the block.
-        count: The checked counter.
-        counter: Its name.
-        cuts: The chunks that do not fit.
-        counts: Tokens of a chunk as it stands in the block by input index, for those counted.
+        kept: Ranks (0-based), best first.
+        echoed: Ranks that are repeated at the far end, best first.
         texts: Shortened bodies by input index.
         elisions: What was cut out of them.
-        echoed: Ranks that are repeated, best first.
-        shrink: What compresses the chunks by that many tokens more than the last time.
+        walked: How many of the ranks were looked at.
+        notes: What the record should say.
     """
 
-    budget: Budget
     kept: list[int]
-    window: int
-    room: int
-    count: TokenCounter
-    counter: str
-    cuts: list[Cut]
-    counts: dict[int, int]
-    texts: dict[int, str]
-    elisions: dict[int, list[Span]]
     echoed: list[int]
-    shrink: list[Callable[[int], None]]
+    texts: dict[int, str]
+    elisions: dict[int, Sequence[Span]]
+    walked: int
+    notes: tuple[str, ...] = ()
 
 
-def pack(
-    view: ChunkView,
-    ranking: Sequence[int],
-    kept: Sequence[int],
-    budget: Budget,
-    layout: Layout,
-    around: str | None = None,
-    judge: Judge | None = None,
-) -> Packing:
-    """Walk down the ranks and keep what fits, by the sum of the parts.
+class Packer(ABC):
+    """An overflow policy, made anew for each call.
 
     Args:
-        view: The chunks.
-        ranking: Input indices, best first.
-        kept: Ranks (0-based) still in the running.
-        budget: The budget.
-        layout: How the block is written.
-        around: The prompt without a block, if the budget holds on one.
-        judge: What scores sentences; only `overflow="compress"` needs it.
-
-    Raises:
-        BudgetError: If the reserve or the prompt leaves no room, or with `overflow="error"` if a chunk does not fit.
-        CounterError: If a text cannot be counted.
+        scale: What weighs the chunks.
+        ranks: Ranks (0-based) that compete, best first.
     """
-    from edgeorder.tokens import named_counter
 
-    count, name = named_counter(view.counter if budget.counter is None else budget.counter)
-    window = room = budget.room(count)
-    if around:
-        framing = count(around)
-        room -= framing
-        if room < 1:
-            raise BudgetError(
-                f"the prompt around the block needs {framing} tokens, and {window} are left of the budget of "
-                f"{budget.tokens}: nothing remains for the chunks"
-            )
-    packing = Packing(budget, [], window, room, count, name, [], {}, {}, {}, [], [])
-    if not kept:
-        return packing
-    between = count(layout.separator) if len(kept) > 1 else 0
-    if budget.overflow == "compress" and judge is not None:
-        from edgeorder.compression import compress
+    fills = True
+    """Whether chunks further down may take the room that is left once the joined text was counted."""
 
-        compress(packing, view, ranking, kept, layout, between, judge)
-        return packing
-    used = misfits = 0
-    for walked, rank in enumerate(kept):
-        index = ranking[rank]
-        tokens = packing.counts[index] = count(layout.part(view, index, None, len(packing.kept) + 1))
-        left = room - used - (between if packing.kept else 0)
-        if tokens <= left:
-            packing.kept.append(rank)
-            used, misfits = room - left + tokens, 0
-            if len(packing.echoed) == len(packing.kept) - 1 < layout.echo and used + between + tokens <= room:
-                packing.echoed.append(rank)
-                used += between + tokens
-            continue
-        if budget.overflow == "error":
-            raise _does_not_fit(index, rank, tokens, left, budget)
-        misfits += 1
-        if budget.overflow == "truncate" and _shorten(packing, view, layout, index, left):
-            packing.kept.append(rank)
-        else:
-            packing.cuts.append((index, rank + 1, "budget", tokens, None))
-        if budget.overflow != "skip" or misfits == _PATIENCE:
-            cut_uncounted(packing, ranking, kept[walked + 1 :])
-            break
-    return packing
+    def __init__(self, scale: Scale, ranks: Sequence[int]) -> None:
+        self.scale = scale
+        self.ranks = ranks
+        self.between = scale.count(scale.layout.separator) if len(ranks) > 1 else 0
+
+    def wanted(self, room: int) -> Sequence[str]:
+        """Return the texts that the scorer should judge before `pack`; most policies want none."""
+        return ()
+
+    @abstractmethod
+    def pack(self, room: int, echo: int, scores: Sequence[float | None] = ()) -> Load:
+        """Return what fits by the sum of the parts.
+
+        It is asked again, with less room, when the joined text turns out to need more than its parts.
+
+        Args:
+            room: Tokens for the block.
+            echo: How many of the best chunks may be repeated.
+            scores: Of the texts that were wanted.
+        """
 
 
-def fitting_tokens(
-    packing: Packing, view: ChunkView, ranking: Sequence[int], layout: Layout, text: str, attempt: int
-) -> int | None:
-    """Count the joined text; where it does not fit, let the weakest echo or else the weakest chunk go.
+class Skip(Packer):
+    """Go on to smaller chunks, and give up after `PATIENCE` misfits in a row."""
 
-    Args:
-        packing: What was kept so far; where the text does not fit, it is changed.
-        view: The chunks.
-        ranking: Input indices, best first.
-        layout: How the block is written.
-        text: The block of what `packing` keeps, or the prompt around it.
-        attempt: How many texts were too long before, from 0.
+    def pack(self, room: int, echo: int, scores: Sequence[float | None] = ()) -> Load:
+        kept: list[int] = []
+        load = Load(kept, [], {}, {}, 0)
+        left, misfits, walked = room, 0, 0
+        for rank in self.ranks:
+            walked += 1
+            cost = self.between if kept else 0
+            tokens = self.scale.weigh(rank, len(kept) + 1)
+            if tokens > left - cost:
+                misfits += 1
+                shorter = self.shortened(load, rank, left - cost)
+                if shorter is None:
+                    if self.ends(rank, left - cost, misfits):
+                        break
+                    continue
+                tokens = shorter
+            kept.append(rank)
+            left, misfits = left - cost - tokens, 0
+            if len(load.echoed) == len(kept) - 1 < echo and self.between + tokens <= left:
+                load.echoed.append(rank)
+                left -= self.between + tokens
+        return load._replace(walked=walked)
 
-    Returns:
-        Tokens of the text if it fits, else None: there is a new one to count.
+    def ends(self, rank: int, left: int, misfits: int) -> bool:
+        """Say whether the walk ends at a chunk that does not fit the tokens left, the `misfits`-th in a row."""
+        return misfits == PATIENCE
 
-    Raises:
-        BudgetError: With `overflow="error"`, if the text does not fit although its parts do.
-    """
-    if not text and not packing.kept:
-        return 0
-    tokens = packing.count(text)
-    excess = tokens - packing.window
-    if excess <= 0 or not packing.kept:
-        return tokens
-    if packing.echoed:
-        packing.echoed.pop()
+    def shortened(self, load: Load, rank: int, left: int) -> int | None:
+        """Shorten a chunk that does not fit; return its tokens, or None if it does not stay."""
         return None
-    rank = packing.kept[-1]
-    index = ranking[rank]
-    if packing.budget.overflow == "error":
-        raise _does_not_fit(index, rank, packing.counts[index], packing.counts[index] - excess, packing.budget)
-    if attempt < _RECUTS:
-        if packing.shrink:
-            packing.shrink[0](excess)
+
+
+class Stop(Skip):
+    """Keep a prefix of the ranking."""
+
+    fills = False
+
+    def ends(self, rank: int, left: int, misfits: int) -> bool:
+        return True
+
+
+class Refuse(Stop):
+    """Raise `BudgetError` at a chunk that does not fit."""
+
+    def ends(self, rank: int, left: int, misfits: int) -> bool:
+        index, tokens = self.scale.ranking[rank], self.scale.weigh(rank, 1)
+        raise BudgetError(
+            f"the chunk at input index {index} (rank {rank + 1}) needs {tokens} tokens, and {max(left, 0)} of the "
+            f"budget of {self.scale.budget} are left. Raise the budget, lower top_n, or use another overflow than "
+            "'error'."
+        )
+
+
+class Truncate(Skip):
+    """Cut the first chunk that does not fit to the room left, then go on as `Skip` does."""
+
+    def shortened(self, load: Load, rank: int, left: int) -> int | None:
+        if load.texts:
             return None
-        if packing.budget.overflow == "truncate":
-            cut = packing.count(layout.part(view, index, packing.texts.get(index), len(packing.kept)))
-            if _shorten(packing, view, layout, index, cut - excess):
-                return None
-    packing.kept.pop()
-    packing.texts.pop(index, None)
-    packing.elisions.pop(index, None)
-    packing.cuts.append((index, rank + 1, "budget", packing.counts[index], None))
-    return None
-
-
-def _shorten(packing: Packing, view: ChunkView, layout: Layout, index: int, room: int) -> bool:
-    """Cut a body so that its chunk needs at most `room` tokens in the block; say whether anything was left of it."""
-    body, number = view.text(index), len(packing.kept) + 1
-    prefix = longest_prefix(body, lambda start: packing.count(layout.part(view, index, start, number)) <= room)
-    if prefix:
-        packing.texts[index] = prefix
-        packing.elisions[index] = [(len(prefix), len(body))]
-    return bool(prefix)
-
-
-def cut_uncounted(packing: Packing, ranking: Sequence[int], ranks: Sequence[int]) -> None:
-    """Leave out ranks that the walk never reached."""
-    packing.cuts.extend([(ranking[rank], rank + 1, "budget", None, None) for rank in ranks])
-
-
-def _does_not_fit(index: int, rank: int, tokens: int, left: int, budget: Budget) -> BudgetError:
-    return BudgetError(
-        f"the chunk at input index {index} (rank {rank + 1}) needs {tokens} tokens, and {max(left, 0)} of the budget "
-        f"of {budget.tokens} are left. Raise the budget, lower top_n, or use another overflow than 'error'."
-    )
+        scale, body, number = self.scale, self.scale.text(rank), len(load.kept) + 1
+        prefix = longest_prefix(body, lambda start: scale.weigh_body(rank, number, start) <= left)
+        if not prefix:
+            return None
+        index = scale.ranking[rank]
+        load.texts[index] = prefix
+        load.elisions[index] = [(len(prefix), len(body))]
+        return scale.weigh_body(rank, number, prefix)

@@ -3,8 +3,8 @@
 from typing import NamedTuple, TypeAlias
 
 from edgeorder.auto import Auto
+from edgeorder.budget import Budget, as_budget
 from edgeorder.orders import Order, named_order
-from edgeorder.packing import Budget, as_budget
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
@@ -54,10 +54,6 @@ def make_plan(
         check_rank_by(rank_by)
     if dedupe != "off":
         check_dedupe(dedupe)
-    if top_n is not None:
-        check_top_n(top_n)
-    if min_score is not None:
-        check_min_score(min_score)
     check_reading(reading)
     if isinstance(order, str):
         order = AUTO if order == "auto" else named_order(order)
@@ -75,8 +71,8 @@ def make_plan(
         rank_by,
         None if rerank is None else as_rerank(rerank),
         dedupe,
-        top_n,
-        min_score,
+        None if top_n is None else check_top_n(top_n),
+        None if min_score is None else check_min_score(min_score),
         None if budget is None else as_budget(budget),
         reading,
         order,

@@ -13,9 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from edgeorder.placement import Placement
+from edgeorder.call import Call
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
+from edgeorder.settling import Settled, block_tokens
 
 VERSION = 1
 _writing = threading.Lock()
@@ -87,6 +88,8 @@ class OrderRecord:
         tokens: What the joined block needs.
         prompt_tokens: What the prompt around it needs, if there is one.
         counter: What counted.
+        left: Tokens of the window that nothing took.
+        ended: Rank (1 = best) at which the walk down the ranks ended; None if it saw them all.
         scorer: What reranked.
         notes: What else the reader should know.
         version: Of this form.
@@ -101,6 +104,8 @@ class OrderRecord:
     tokens: int | None = None
     prompt_tokens: int | None = None
     counter: str | None = None
+    left: int | None = None
+    ended: int | None = None
     scorer: str | None = None
     notes: tuple[str, ...] = ()
     version: int = VERSION
@@ -179,83 +184,90 @@ def log_record(record: OrderRecord) -> None:
     )
 
 
-def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
-    """Return the record of a placement.
+def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRecord:
+    """Return the record of what became of a call.
 
     Args:
-        placement: The placement.
+        call: The call.
+        settled: What became of it.
         text: Whether the bodies are stored.
     """
-    trace = placement._trace
-    view = trace.view
-    position_of = {index: position for position, index in enumerate(placement.indices)}
-    drop_of = {drop.index: drop for drop in placement.dropped}
+    view, plan, reranked, weighed = call.view, call.plan, call.reranked, settled.weighed
+    position_of = {index: position for position, index in enumerate(settled.indices)}
+    cut_of = {index: (reason, duplicate_of) for index, _, reason, _, duplicate_of in settled.cuts}
     run_of = {
-        trace.ranking[rank]: number
-        for number, unit in enumerate((unit for unit in placement._units or () if len(unit) > 1), start=1)
+        call.ranking[rank]: number
+        for number, unit in enumerate((unit for unit in settled.arrangement.units or () if len(unit) > 1), start=1)
         for rank in unit
     }
     scores = [as_score(score) for score in view.scores()]
-    rerank_scores = trace.reranked.scores if trace.reranked else None
-    packing = placement._packing
-    counts = packing.counts if packing else {}
+    weights = weighed.weights if weighed else {}
     sources = view.sources(range(len(view)))
     chunks: list[ChunkRecord | None] = [None] * len(view)
-    for rank, index in enumerate(trace.ranking, start=1):
-        drop = drop_of.get(index)
+    for rank, index in enumerate(call.ranking, start=1):
+        dropped, duplicate_of = cut_of.get(index, (None, None))
+        position = position_of.get(index)
         chunks[index] = ChunkRecord(
             index=index,
             id=_identity(view.id(index), view.text(index)),
             rank=rank,
-            position=position_of.get(index),
-            number=None if index not in position_of else position_of[index] + placement._first,
+            position=position,
+            number=None if position is None else position + settled.first,
             source=_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],
-            rerank_score=rerank_scores[index] if rerank_scores else None,
-            rerank_detail=trace.reranked.detail.get(index) if trace.reranked else None,
-            tokens=counts.get(index),
-            shortened=index in placement.texts,
-            elided=sum(stop - start for start, stop in placement.elisions.get(index, ())),
-            dropped=drop.reason if drop else None,
-            duplicate_of=drop.duplicate_of if drop else None,
-            text=placement.texts.get(index, view.text(index)) if text else None,
+            rerank_score=call.scores[index] if call.scores else None,
+            rerank_detail=reranked.detail.get(index) if reranked else None,
+            tokens=weights.get(index),
+            shortened=index in settled.texts,
+            elided=sum(stop - start for start, stop in settled.elisions.get(index, ())),
+            dropped=dropped,
+            duplicate_of=duplicate_of,
+            text=settled.texts.get(index, view.text(index)) if text else None,
         )
+    budget = plan.budget
     return OrderRecord(
-        order=placement.order,
-        reason=placement.reason,
+        order=settled.arrangement.order,
+        reason=settled.arrangement.reason,
         chunks=tuple(chunk for chunk in chunks if chunk is not None),
-        budget=trace.plan.budget.tokens if trace.plan.budget else None,
-        room=packing.room if packing else None,
-        tokens=placement.tokens,
-        prompt_tokens=placement.prompt_tokens,
-        counter=packing.counter if packing else None,
-        scorer=trace.plan.rerank.name if trace.plan.rerank and rerank_scores else None,
-        notes=tuple(_notes(placement, scores)),
-        time=datetime.fromtimestamp(trace.time, UTC).isoformat(),
+        budget=budget.tokens if budget else None,
+        room=weighed.room if weighed else None,
+        tokens=block_tokens(call, settled),
+        prompt_tokens=weighed.tokens if weighed and plan.prompt else None,
+        counter=weighed.counter.name if weighed else None,
+        left=weighed.left if weighed else None,
+        ended=weighed.ended if weighed else None,
+        scorer=plan.rerank.name if plan.rerank and call.scores else None,
+        notes=tuple(_notes(call, settled, scores)),
+        time=datetime.fromtimestamp(call.time, UTC).isoformat(),
     )
 
 
-def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str]:
-    trace = placement._trace
-    if trace.reranked and trace.reranked.failure:
-        yield trace.reranked.failure
-    if trace.reranked and trace.reranked.blank:
-        yield f"{len(trace.reranked.blank)} chunks without text were not sent to the scorer and kept their place"
+def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iterator[str]:
+    """Yield what else is true of a call. Each note holds in its situation only, or is left out."""
+    plan, reranked = call.plan, call.reranked
+    if reranked and reranked.failure:
+        yield reranked.failure
+    if call.scores and reranked and reranked.blank:
+        yield f"{len(reranked.blank)} chunks without text were not sent to the scorer and kept their place"
     unscored = scores.count(None)
-    if scores and unscored == len(scores):
-        yield "no chunk has a score; the input order is the ranking"
-    elif unscored:
-        yield f"{unscored} of {len(scores)} chunks have no score"
-    ranked = [score for score in (scores[index] for index in trace.ranking) if score is not None]
-    if not descends(ranked) and trace.plan.rank_by == "input" and not (trace.reranked and trace.reranked.scores):
+    if not call.scores and not callable(plan.rank_by):  # else nothing was asked of the retriever's scores
+        if scores and unscored == len(scores):
+            yield "no chunk has a score; the input order is the ranking"
+        elif unscored:
+            yield f"{unscored} of {len(scores)} chunks have no score"
+    ranked = [score for score in (scores[index] for index in call.ranking) if score is not None]
+    if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"
-    if placement.echoes:
-        yield f"repeated at the far end: input indices {list(placement.echoes)}"
-    if trace.ranking and not placement.indices:
+    yield from settled.notes
+    if settled.echoes:
+        yield f"repeated at the far end: input indices {list(settled.echoes)}"
+    if call.ranking and not settled.indices:
         yield "every chunk was dropped"
-    if len(placement.indices) > 1 and trace.view.text(placement.indices[0]) == trace.view.text(placement.indices[-1]):
-        yield "head and tail hold the same text; dedupe='text' would drop one of them"
+    if len(settled.indices) > 1 and plan.dedupe not in ("text", "near"):
+        head, tail = (settled.texts.get(at, call.view.text(at)) for at in (settled.indices[0], settled.indices[-1]))
+        if head == tail and head.strip():
+            yield "head and tail hold the same text; dedupe='text' would drop one of them"
 
 
 def _identity(id: object, body: str) -> str:

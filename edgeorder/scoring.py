@@ -8,7 +8,7 @@ from math import exp
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from edgeorder.chunk import ChunkView
+from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
 from edgeorder.ranking import as_score, by_score
 from edgeorder.unicode import clean
@@ -159,6 +159,24 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bo
         return _checked(rerank, found, list(texts), len(view), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
         return _failed(rerank, error)
+
+
+def judged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:
+    """Return the scores of parts of chunks, by the scorer of the call or by BM25; none if it failed and may."""
+    view = ChunkList([Chunk(text) for text in texts])
+    return score(rerank or _bm25(), query, view, ties=False).scores or ()
+
+
+async def ajudged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:
+    """The same, never blocking the event loop."""
+    view = ChunkList([Chunk(text) for text in texts])
+    return (await ascore(rerank or _bm25(), query, view, ties=False)).scores or ()
+
+
+def _bm25() -> Rerank:
+    from edgeorder.rerank.lexical import LexicalScorer
+
+    return Rerank(LexicalScorer())
 
 
 def _asked(query: str | None, view: ChunkView) -> tuple[str, dict[int, str]]:

@@ -1,12 +1,14 @@
 """Selection by rank: duplicates, `min_score` and `top_n`, each cut recorded with its reason."""
 
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal, TypeAlias
 
+from edgeorder.alerts import warn
+from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
-from edgeorder.errors import EdgeOrderWarning, bad_choice
+from edgeorder.errors import bad_choice
 from edgeorder.ranking import indices_at
 from edgeorder.sortable import group_key
 
@@ -43,20 +45,36 @@ def check_dedupe(dedupe: object) -> None:
         raise bad_choice("dedupe", dedupe, ("off", "id", "text", "near"))
 
 
-def check_top_n(top_n: object) -> None:
-    """Raise unless `top_n` is None or a whole number of at least 1."""
+def check_top_n(top_n: object) -> int | None:
+    """Return `top_n` as a plain int, or None.
+
+    Raises:
+        TypeError: If it is no whole number.
+        ValueError: If it keeps nothing.
+    """
     if top_n is None:
-        return
-    if isinstance(top_n, bool) or not isinstance(top_n, int):
-        raise TypeError(f"top_n must be a whole number of chunks, not {top_n!r}")
+        return None
+    top_n = whole_number("top_n", top_n, what="a whole number of chunks")
     if top_n < 1:
         raise ValueError(f"top_n={top_n} keeps nothing; use at least 1, or None for no limit")
+    return top_n
 
 
-def check_min_score(min_score: object) -> None:
-    """Raise TypeError unless `min_score` is None or a number."""
-    if min_score is not None and (isinstance(min_score, bool) or not isinstance(min_score, int | float)):
+def check_min_score(min_score: object) -> float | None:
+    """Return `min_score` as a plain float, or None.
+
+    Raises:
+        TypeError: If it is no number.
+        ValueError: If nothing can be compared with it.
+    """
+    if min_score is None:
+        return None
+    if isinstance(min_score, bool | str) or not hasattr(min_score, "__float__"):
         raise TypeError(f"min_score must be a number, not {min_score!r}")
+    number = float(min_score)
+    if isnan(number):
+        raise ValueError("min_score=nan compares with nothing; use a number, or None for no limit")
+    return number
 
 
 def without_duplicates(
@@ -115,11 +133,9 @@ def with_min_score(
         else:
             cuts.append((ranking[rank], rank + 1, "min_score", None, None))
     if unscored:
-        warnings.warn(
+        warn(
             f"min_score={min_score} could not judge {unscored} of {len(kept)} chunks: they have no score. They were "
-            "kept; name the key that holds the score, or rerank.",
-            EdgeOrderWarning,
-            stacklevel=2,
+            "kept; name the key that holds the score, or rerank."
         )
     return stay, cuts
 

@@ -7,7 +7,8 @@ cannot be dumped, and says so.
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, TypeAlias
+from numbers import Integral, Real
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -20,13 +21,13 @@ from pydantic import (
 )
 
 from edgeorder.auto import Auto
+from edgeorder.budget import Budget, Reserve, as_budget
 from edgeorder.chunk import ChunkView
 from edgeorder.listening import Recorder, check_recorders
 from edgeorder.metadata import Key, check_key
-from edgeorder.packing import Budget, Reserve, as_budget
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
-from edgeorder.plan import OrderSetting, make_plan
+from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
@@ -35,6 +36,8 @@ from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the nam
 from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
+
+T = TypeVar("T")
 
 
 def to_plain(value: object, where: str) -> Any:
@@ -49,6 +52,8 @@ def to_plain(value: object, where: str) -> Any:
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
         return [to_plain(part, where) for part in value]
+    if isinstance(value, Real) and not isinstance(value, int | float):  # NumPy's numbers
+        return int(value) if isinstance(value, Integral) else float(value)
     if callable(value):
         raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")
     return value
@@ -140,37 +145,13 @@ class PlacementSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> "PlacementSettings":
-        make_plan(
-            self.rank_by,
-            self.rerank,
-            self.dedupe,
-            self.top_n,
-            self.min_score,
-            self.budget,
-            self.reading,
-            self.order,
-            self.layout,
-            self.prompt,
-        )
+        make_plan(**self._values())
         check_recorders(self.recorders)
         for name in _KEYS:
             check_key(name, getattr(self, name))
         return self
 
-    @field_serializer(
-        "rank_by",
-        "rerank",
-        "dedupe",
-        "top_n",
-        "min_score",
-        "budget",
-        "reading",
-        "order",
-        "layout",
-        "prompt",
-        "recorders",
-        *_KEYS,
-    )
+    @field_serializer(*Plan._fields, "recorders", *_KEYS)
     def _dump(self, value: Any, info: FieldSerializationInfo) -> Any:
         return to_plain(value, info.field_name)
 
@@ -183,13 +164,7 @@ class PlacementSettings(BaseModel):
                 raise TypeError(msg) from error
         return super().__getstate__()
 
-    def place_view(
-        self,
-        view: ChunkView,
-        query: str | None,
-        *,
-        reserve: Reserve | None = None,
-    ) -> Placement:
+    def place_view(self, view: ChunkView, query: str | None, *, reserve: Reserve | None = None) -> Placement:
         """Place the chunks of a view by these settings.
 
         Args:
@@ -197,17 +172,36 @@ class PlacementSettings(BaseModel):
             query: The question.
             reserve: What this request adds to the reserve of the budget.
         """
-        return place(view, query=query, **self._keywords(reserve))
+        return place(view, query=query, recorders=self.recorders, **self._values(reserve))
 
-    async def aplace_view(
-        self,
-        view: ChunkView,
-        query: str | None,
-        *,
-        reserve: Reserve | None = None,
-    ) -> Placement:
+    async def aplace_view(self, view: ChunkView, query: str | None, *, reserve: Reserve | None = None) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(view, query=query, **self._keywords(reserve))
+        return await aplace(view, query=query, recorders=self.recorders, **self._values(reserve))
+
+    def placed_items(
+        self,
+        items: Sequence[T],
+        placement: Placement,
+        copy: Callable[[T, str | None], T],
+        annotated: Callable[[T, dict[str, Any]], None],
+    ) -> list[T]:
+        """Return the items of a placement: the very objects, or copies where something was changed.
+
+        Args:
+            items: What was placed.
+            placement: Where it goes.
+            copy: Returns a copy of an item, with another body if one is given, and with metadata of its own.
+            annotated: Writes an annotation into the metadata of a copy.
+        """
+        placed = placement.apply(items)
+        if placement.texts or self.annotate:
+            for position, index in enumerate(placement.indices):
+                if self.annotate or index in placement.texts:
+                    placed[position] = copy(items[index], placement.texts.get(index))
+        if self.annotate:
+            for item, record in zip(placed, placement.record.placed, strict=True):
+                annotated(item, record.annotation())
+        return placed
 
     def check_verbatim(self, instead: str) -> None:
         """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""
@@ -216,22 +210,11 @@ class PlacementSettings(BaseModel):
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
         raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {instead}")
 
-    def _keywords(self, reserve: Reserve | None) -> dict[str, Any]:
-        budget = self.budget
+    def _values(self, reserve: Reserve | None = None) -> dict[str, Any]:
+        """Return the keywords of `place`, with a request's reserve added to the budget's."""
+        values = {name: getattr(self, name) for name in Plan._fields}
         if reserve:
-            if (whole := as_budget(budget)) is None:
+            if (whole := as_budget(self.budget)) is None:
                 raise ValueError(f"reserve={reserve!r:.80} needs a budget to be taken from: set budget=...")
-            budget = whole.reserving(reserve)
-        return {
-            "rank_by": self.rank_by,
-            "rerank": self.rerank,
-            "dedupe": self.dedupe,
-            "top_n": self.top_n,
-            "min_score": self.min_score,
-            "budget": budget,
-            "reading": self.reading,
-            "order": self.order,
-            "layout": self.layout,
-            "prompt": self.prompt,
-            "recorders": self.recorders,
-        }
+            values["budget"] = whole.reserving(reserve)
+        return values

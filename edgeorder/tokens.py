@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgeorder.checks import whole_number
+from edgeorder.chunk import TokenCounter
 from edgeorder.errors import CounterError
-from edgeorder.packing import TokenCounter
 
 if TYPE_CHECKING:
     import tiktoken
@@ -98,30 +99,44 @@ def approximate_counter() -> TokenCounter:
     return ApproximateCounter()
 
 
-def named_counter(counter: TokenCounter | str | None) -> tuple[TokenCounter, str]:
-    """Return a counter that checks what it counts, and the name under which it is recorded.
+@dataclass(frozen=True, slots=True)
+class CheckedCounter:
+    """A counter that checks what it counts.
+
+    Args:
+        inner: What counts.
+        name: The name under which it is recorded.
+    """
+
+    inner: TokenCounter
+    name: str
+
+    def __call__(self, text: str) -> int:
+        try:
+            tokens = self.inner(text)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, CounterError):
+            raise
+        except BaseException as error:  # a panic inside a Rust tokenizer is no Exception
+            raise CounterError(
+                f"token counter {self.name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
+            ) from error
+        try:
+            return whole_number("tokens", tokens, least=0)
+        except (TypeError, ValueError):
+            raise CounterError(
+                f"token counter {self.name} must return a number of tokens, not {tokens!r:.80}"
+            ) from None
+
+
+def checked_counter(counter: TokenCounter | str | None) -> CheckedCounter:
+    """Return a counter that checks what it counts.
 
     Raises:
         CounterError: At once for an unknown name; later, from the counter, when it fails or returns no count.
     """
     if counter is None or isinstance(counter, str):
         counter = tiktoken_counter(DEFAULT_ENCODING if counter is None else counter)
-    inner, name = counter, counter_name(counter)
-
-    def count(text: str) -> int:
-        try:
-            tokens = inner(text)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, CounterError):
-            raise
-        except BaseException as error:  # a panic inside a Rust tokenizer is no Exception
-            raise CounterError(
-                f"token counter {name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
-            ) from error
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-            raise CounterError(f"token counter {name} must return a number of tokens, not {tokens!r:.80}")
-        return tokens
-
-    return count, name
+    return CheckedCounter(counter, counter_name(counter))
 
 
 def counter_name(counter: TokenCounter | str | None) -> str:

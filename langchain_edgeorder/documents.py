@@ -152,6 +152,7 @@ def _known(values: Iterable[object]) -> list[bool]:
     return [value is not None for value in values]
 
 
-def with_body(document: Document, body: str) -> Document:
-    """Return a copy with another page content and a metadata dict of its own; id, type and subclass stay."""
-    return document.model_copy(update={"page_content": body, "metadata": dict(document.metadata)})
+def with_body(document: Document, body: str | None) -> Document:
+    """Return a copy with a metadata dict, and a page content if one is given, of its own; id and subclass stay."""
+    update: dict[str, object] = {"metadata": dict(document.metadata)}
+    return document.model_copy(update=update if body is None else {**update, "page_content": body})

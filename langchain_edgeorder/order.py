@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
-from edgeorder.packing import Reserve
+from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
 from langchain_edgeorder.documents import Documents, with_body
@@ -181,16 +181,11 @@ class EdgeOrder(
 
     def placed(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
         """Return the documents of a placement: the very objects, or copies where something was changed."""
-        placed = placement.apply(documents)
-        if placement.texts or self.annotate:
-            for position, index in enumerate(placement.indices):
-                if self.annotate or index in placement.texts:
-                    body = placement.texts.get(index, documents[index].page_content)
-                    placed[position] = with_body(documents[index], body)
-        if self.annotate:
-            for document, record in zip(placed, placement.record.placed, strict=True):
-                document.metadata["edgeorder"] = record.annotation()
-        return placed
+        return self.placed_items(documents, placement, with_body, _annotate)
+
+
+def _annotate(document: Document, annotation: dict[str, Any]) -> None:
+    document.metadata["edgeorder"] = annotation
 
 
 def with_labels(placer: EdgeOrder | None) -> EdgeOrder:

@@ -9,8 +9,8 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from edgeorder.budget import Reserve
 from edgeorder.errors import EdgeOrderWarning
-from edgeorder.packing import Reserve
 from edgeorder.selecting import check_top_n
 from langchain_edgeorder.order import EdgeOrder
 

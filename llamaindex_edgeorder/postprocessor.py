@@ -10,7 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
-from edgeorder.packing import Reserve
+from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from edgeorder.settings import PlacementSettings
@@ -102,7 +102,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         self.check_verbatim(_INSTEAD)
-        return self._nodes(nodes, self.place(nodes, _query_of(query_bundle)))
+        return self.placed(nodes, self.place(nodes, _query_of(query_bundle)))
 
     @override
     @dispatcher.span
@@ -112,7 +112,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
         self.check_verbatim(_INSTEAD)
-        return self._nodes(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+        return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
         return Nodes(nodes, self)
@@ -128,20 +128,9 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             dispatcher.event(ReRankEndEvent(nodes=placement.by_rank(nodes)))
         send(placement)
 
-    def _nodes(self, nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
+    def placed(self, nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
         """Return the nodes of a placement: the very objects, or copies where something was changed."""
-        placed = placement.apply(nodes)
-        if placement.texts or self.annotate:
-            for position, index in enumerate(placement.indices):
-                if self.annotate or index in placement.texts:
-                    placed[position] = with_body(nodes[index], placement.texts.get(index))
-        if self.annotate:
-            for node, record in zip(placed, placement.record.placed, strict=True):
-                node.node.metadata["edgeorder"] = record.annotation()
-                for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
-                    keys = getattr(node.node, name)
-                    setattr(node.node, name, keys if "edgeorder" in keys else [*keys, "edgeorder"])
-        return placed
+        return self.placed_items(nodes, placement, with_body, _annotate)
 
 
 _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
@@ -149,3 +138,11 @@ _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 def _query_of(query_bundle: QueryBundle | None) -> str | None:
     return None if query_bundle is None else query_bundle.query_str
+
+
+def _annotate(node: NodeWithScore, annotation: dict[str, Any]) -> None:
+    """Write an annotation into a copy, kept out of the text for LLM and embedding."""
+    node.node.metadata["edgeorder"] = annotation
+    for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
+        keys = getattr(node.node, name)
+        setattr(node.node, name, keys if "edgeorder" in keys else [*keys, "edgeorder"])

@@ -130,7 +130,7 @@ def test_few_texts_are_counted_of_many() -> None:
 
 
 def test_truncate_cuts_the_first_misfit_at_a_sentence() -> None:
-    """The first chunk that does not fit is cut to the room left, at the end of a sentence; the rest is dropped."""
+    """The first chunk that does not fit is cut to the room left; what fits no more is dropped."""
     chunks = [
         Chunk("one two three"),
         Chunk("It is far. It is 9.5 km away. It is late.", head="[2] ", tail=" (end)"),
@@ -140,7 +140,7 @@ def test_truncate_cuts_the_first_misfit_at_a_sentence() -> None:
     assert placement.texts == {1: "It is far. It is 9.5 km away."}
     assert placement.block.text == "one two three\n\n[2] It is far. It is 9.5 km away. (end)"
     assert placement.tokens == 13
-    assert placement.dropped == (Dropped(2, 3, "budget"),)
+    assert placement.dropped == (Dropped(2, 3, "budget", 1),)
     assert [chunk.shortened for chunk in placement.record.chunks] == [False, True, False]
     assert chunks[1].text.endswith("It is late.")
 

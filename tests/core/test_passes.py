@@ -129,7 +129,7 @@ def test_dropped_chunks_are_in_no_pass() -> None:
 def test_shortened_bodies_stay_shortened() -> None:
     """A chunk that was cut to fit is as short in its pass: in the block, in `texts`, and in the record."""
     whole = place(
-        [Chunk("One two. Three four five."), Chunk("x y")], budget=Budget(4, words, "truncate"), order="relevance"
+        [Chunk("One two. Three four five."), Chunk("x y z")], budget=Budget(4, words, "truncate"), order="relevance"
     )
     assert whole.texts == {0: "One two."}
     (only,) = whole.passes(4)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import edgeorder.records
-from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, Placement, aplace, capture, log_record, place
+from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, aplace, capture, log_record, place
+from edgeorder.call import Call
+from edgeorder.settling import Settled
 
 
 def some_chunks() -> list[Chunk]:
@@ -134,10 +136,10 @@ def test_a_record_is_built_only_when_somebody_listens(monkeypatch: pytest.Monkey
     built = 0
     real = edgeorder.records.build_record
 
-    def build(placement: Placement, *, text: bool = False) -> OrderRecord:
+    def build(call: Call, settled: Settled, *, text: bool = False) -> OrderRecord:
         nonlocal built
         built += 1
-        return real(placement, text=text)
+        return real(call, settled, text=text)
 
     monkeypatch.setattr(edgeorder.records, "build_record", build)
     placement = place(some_chunks())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeorder import Budget, Chunk, CounterError, approximate_counter, place, tiktoken_counter
-from edgeorder.tokens import counter_name, named_counter
+from edgeorder.tokens import checked_counter, counter_name
 
 BOUND = approximate_counter()
 ENCODINGS = ["cl100k_base", "o200k_base"]
@@ -135,10 +135,10 @@ def test_an_interrupt_is_not_swallowed() -> None:
 
 def test_a_count_that_is_no_int_is_refused() -> None:
     """A count must be a Python int: text is refused rather than guessed at."""
-    count, name = named_counter(lambda text: "3")  # type: ignore[arg-type, return-value]
-    assert "lambda" in name
+    counter = checked_counter(lambda text: "3")  # type: ignore[arg-type, return-value]
+    assert "lambda" in counter.name
     with pytest.raises(CounterError):
-        count("a")
+        counter("a")
 
 
 @pytest.mark.parametrize("text", ["^" * 1_000_000, " " * 1_000_000, "a" * 300_000, "中" * 100_000])

@@ -215,9 +215,9 @@ class TestRecordOnDemand:
         built: list[int] = []
         build = edgeorder.records.build_record
 
-        def counting(placement, **kwargs):
-            built.append(len(placement))
-            return build(placement, **kwargs)
+        def counting(call, settled, **kwargs):
+            built.append(len(settled.indices))
+            return build(call, settled, **kwargs)
 
         monkeypatch.setattr(edgeorder.records, "build_record", counting)
         return built

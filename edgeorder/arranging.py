@@ -1,0 +1,56 @@
+"""Arranging: the kept chunks become block units, the units are ordered, and their chunks laid out."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from edgeorder.auto import Auto
+from edgeorder.call import Call
+from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
+from edgeorder.plan import AUTO
+from edgeorder.profile import PositionProfile
+from edgeorder.ranking import indices_at
+from edgeorder.reading import block_units
+
+
+class Arrangement(NamedTuple):
+    """Which chunk sits where, and why.
+
+    Args:
+        ranks: Rank (0-based) at each position, head first.
+        units: Each the 0-based ranks of its chunks in reading order; None when all stand alone.
+        order: Name of the order.
+        reason: Why that order, in words.
+    """
+
+    ranks: Sequence[int]
+    units: list[list[int]] | None
+    order: str
+    reason: str
+
+
+def arrange(call: Call, kept: Sequence[int], texts: Mapping[int, str]) -> Arrangement:
+    """Return the arrangement of the kept ranks (0-based).
+
+    Args:
+        call: The call.
+        kept: Ranks, best first.
+        texts: Shortened bodies by input index.
+    """
+    view, plan, ranking = call.view, call.plan, call.ranking
+    units = block_units(view, ranking, kept, plan.reading)
+    n = len(kept if units is None else units)
+    order: Order
+    if isinstance(plan.order, Auto):
+        name, reason = plan.order.choose(view, indices_at(ranking, kept), call.scores)
+        order = ORDERS[name]
+    elif isinstance(plan.order, PositionProfile):
+        order, name, reason = plan.order, plan.order.name, plan.order.why(n)
+        if not plan.order.shows(n):
+            name, why = AUTO.choose(view, indices_at(ranking, kept), call.scores)
+            order, reason = ORDERS[name], f"{reason}; {why}"
+    else:
+        order, name, reason = plan.order, order_name(plan.order), "asked for"
+    slots = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
+    if units is not None:
+        return Arrangement([rank for unit in slots for rank in units[unit]], units, name, reason)
+    return Arrangement(slots if type(kept) is range else [kept[slot] for slot in slots], None, name, reason)
