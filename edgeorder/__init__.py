@@ -17,13 +17,14 @@ from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
 
 if TYPE_CHECKING:
-    from edgeorder.records import JsonlRecorder, OrderRecord, log_record
+    from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.records",
+    "read_records": "edgeorder.records",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
 }
@@ -56,6 +57,7 @@ __all__ = [
     "capture",
     "log_record",
     "place",
+    "read_records",
     "tiktoken_counter",
 ]
 

@@ -16,7 +16,10 @@ _captures: ContextVar[tuple["capture", ...]] = ContextVar("edgeorder_captures", 
 
 
 class capture:  # noqa: N801 - a context manager, named as one
-    """Collect the records of everything that is placed in this context, its tasks and its threads included.
+    """Collect the records of everything that is placed in this context.
+
+    What starts in it inherits it: tasks, `asyncio.to_thread`, and the executors of LangChain and LlamaIndex. A plain
+    thread does not; hand it the context, `Thread(target=contextvars.copy_context().run, args=(work,))`.
 
     Args:
         text: Whether the bodies are kept too.

@@ -1,0 +1,80 @@
+"""A file of records: whole lines from many writers, whatever becomes of one of them."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgeorder import Chunk, JsonlRecorder, OrderRecord, place, read_records
+
+CHUNKS = [Chunk(f"Passage {number} of a long list. " * 8, source="s", offset=number) for number in range(20)]
+
+
+def write(path: str, records: int) -> None:
+    """Append records, as a worker process does."""
+    recorder = JsonlRecorder(path)
+    for _ in range(records):
+        place(CHUNKS, recorders=[recorder])
+
+
+@pytest.mark.parametrize("start", ["spawn", "fork"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_processes_write_whole_lines_into_one_file(tmp_path: Path, start: str) -> None:
+    """No record is torn or lost."""
+    path = tmp_path / "records.jsonl"
+    context = multiprocessing.get_context(start)
+    workers = [context.Process(target=write, args=(str(path), 100)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    lines = [line for line in path.read_bytes().splitlines() if line]
+    assert len(lines) == 400
+    assert all(OrderRecord.from_json(line.decode()).chunks for line in lines)
+
+
+@pytest.mark.parametrize("torn", [b'{"order": "rel', b'{"order"', b"\xff\xfe", b"{"])
+def test_a_torn_last_line_swallows_nothing(tmp_path: Path, torn: bytes) -> None:
+    """The next record starts on a line of its own, and a reader passes over what was torn."""
+    path = tmp_path / "records.jsonl"
+    write(str(path), 1)
+    with path.open("ab") as file:
+        file.write(torn)
+    write(str(path), 2)
+    assert len(list(read_records(path))) == 3
+    assert torn in path.read_bytes().splitlines()
+
+
+def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+    """Whole JSON of another kind is no torn line: it is an error that says where."""
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps({"a": 1}) + "\n")
+    with pytest.raises(ValueError, match="line 1: this is no record"):
+        list(read_records(path))
+
+
+def test_a_killed_writer_leaves_a_file_that_reads(tmp_path: Path) -> None:
+    """At most its own last record is lost."""
+    path = tmp_path / "records.jsonl"
+    code = "import sys; from test_recorder_files import write; write(sys.argv[1], 10**6)"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=Path(__file__).parent) as writer:
+        while not path.exists() or path.stat().st_size < 100_000:
+            assert writer.poll() is None
+        os.kill(writer.pid, signal.SIGKILL)
+    whole = path.read_bytes().count(b"\n")
+    assert whole <= len(list(read_records(path))) + 1
+    write(str(path), 1)
+    assert len(list(read_records(path))) >= whole
+
+
+def test_a_full_disk_never_fails_the_query(caplog: pytest.LogCaptureFixture) -> None:
+    """The placement is given; the log says that the recorder failed."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    assert len(place(CHUNKS, recorders=[JsonlRecorder("/dev/full")])) == 20
+    assert "failed" in caplog.text
