@@ -196,7 +196,9 @@ def _within(call: Call, room: Room, scores: Sequence[float | None], first: int) 
         tokens = packer.scale.weights.get(call.ranking[rank], room.window + 1)
         if tokens + (packer.between if load.kept else 0) > room.window - used or failures == PATIENCE:
             continue
-        more = load._replace(kept=sorted([*load.kept, rank]))
+        # An echo that is not seen, as its chunk sits at that edge, keeps no room from others.
+        echoed = load.echoed if settled.echoes else []
+        more = load._replace(kept=sorted([*load.kept, rank]), echoed=echoed)
         trial, needed = _counted(call, room, more, first)
         if needed <= room.window:
             settled, load, used = trial, more, needed

@@ -8,9 +8,11 @@ import importlib.util
 import os
 import re
 import threading
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from edgeorder.checks import whole_number
@@ -151,29 +153,43 @@ def counter_name(counter: TokenCounter | str | None) -> str:
 def _encoding(name: str) -> "tiktoken.Encoding":
     import tiktoken
 
-    folder = _shipped_with_llama_index(name)
     with _loading:
         try:
-            if folder is not None and not {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"} & set(os.environ):
-                os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-                try:
-                    return tiktoken.get_encoding(name)
-                finally:
-                    del os.environ["TIKTOKEN_CACHE_DIR"]
+            file = _shipped_with_llama_index(name)
+            if file is not None and not {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"} & set(os.environ):
+                return _from_file(name, file)
             return tiktoken.get_encoding(name)
         except Exception as error:
-            file = _CACHED_AS.get(name)
+            cached = _CACHED_AS.get(name)
             raise CounterError(
                 f"the tiktoken file of {name} could not be loaded ({type(error).__name__}: {error}). Put "
-                f"{f'the file {file}' if file else 'its file'} into a folder and name the folder in "
+                f"{f'the file {cached}' if cached else 'its file'} into a folder and name the folder in "
                 f"TIKTOKEN_CACHE_DIR. {_WAYS_OUT}"
             ) from error
 
 
 def _shipped_with_llama_index(name: str) -> Path | None:
-    """Return the folder in which an installed llama-index-core ships that encoding; nothing of it is imported."""
+    """Return the file of that encoding that an installed llama-index-core ships; nothing of it is imported."""
     spec = importlib.util.find_spec("llama_index") and importlib.util.find_spec("llama_index.core")
     if spec is None or spec.origin is None or name not in _CACHED_AS:
         return None
-    folder = Path(spec.origin).parent / "_static" / "tiktoken_cache"
-    return folder if (folder / _CACHED_AS[name]).is_file() else None
+    file = Path(spec.origin).parent / "_static" / "tiktoken_cache" / _CACHED_AS[name]
+    return file if file.is_file() else None
+
+
+def _from_file(name: str, file: Path) -> "tiktoken.Encoding":
+    """Return an encoding whose vocabulary is read from a file. TIKTOKEN_CACHE_DIR would do, but is the process's."""
+    import tiktoken
+    from tiktoken.load import check_hash
+    from tiktoken_ext import openai_public
+
+    def read(_: str, expected_hash: str) -> dict[bytes, int]:
+        data = file.read_bytes()
+        if not check_hash(data, expected_hash):
+            raise ValueError(f"{file} is damaged")
+        return {b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+
+    # Pattern and special tokens are tiktoken's own; only where it reads the vocabulary is ours.
+    make = openai_public.ENCODING_CONSTRUCTORS[name]
+    settings = FunctionType(make.__code__, {**make.__globals__, "load_tiktoken_bpe": read})()
+    return tiktoken.Encoding(**settings)
