@@ -165,68 +165,95 @@ def settle(
         indices = indices_at(call.ranking, arrangement.ranks)
         echoes = repeated(indices, indices_at(call.ranking, ranks[:echo])) if echo else ()
         return Settled(indices, arrangement, cuts, {}, {}, echoes, first, None)
-    settled, load = _within(call, room, scores, first)
-    kept, weights, ranking = frozenset(load.kept), room.packer.scale.weights, call.ranking
-    out: list[Cut] = [
-        (ranking[rank], rank + 1, "budget", weights.get(ranking[rank]), None) for rank in ranks if rank not in kept
+    trial = _within(call, room, scores, first)
+    out = [*cuts, *_over(room.packer, trial.load)]
+    out.sort(key=itemgetter(1))
+    return _settled(room, trial, out, first)
+
+
+class _Trial(NamedTuple):
+    """A load, and what it comes to: `used` are the tokens of its text."""
+
+    load: Load
+    arrangement: Arrangement
+    indices: Sequence[int]
+    echoes: Sequence[int]
+    used: int
+
+
+def _settled(room: Room, trial: _Trial, cuts: Sequence[Cut], first: int) -> Settled:
+    load, packer = trial.load, room.packer
+    ended = None if load.walked >= len(packer.ranks) else packer.ranks[load.walked - 1] + 1
+    left = room.window - trial.used
+    weighed = Weighed(trial.used, left, room.tokens, room.counter, packer.scale.weights, ended)
+    return Settled(
+        trial.indices,
+        trial.arrangement,
+        cuts,
+        load.texts,
+        load.elisions,
+        trial.echoes,
+        first,
+        weighed,
+        load.notes,
+    )
+
+
+def _over(packer: Packer, load: Load) -> list[Cut]:
+    """Return what the budget leaves out; what the walk did not reach was not weighed."""
+    ranking, weights, kept = packer.scale.ranking, packer.scale.weights, frozenset(load.kept)
+    seen, rest = packer.ranks[: load.walked], packer.ranks[load.walked :]
+    cuts: list[Cut] = [
+        (ranking[rank], rank + 1, "budget", weights.get(ranking[rank]), None) for rank in seen if rank not in kept
     ]
-    ended = None if load.walked >= len(ranks) else ranks[load.walked - 1] + 1
-    weighed = settled.weighed._replace(ended=ended) if settled.weighed else None
-    return settled._replace(cuts=sorted([*cuts, *out], key=itemgetter(1)), weighed=weighed)
+    cuts += [(ranking[rank], rank + 1, "budget", None, None) for rank in rest]
+    return cuts
 
 
-def _within(call: Call, room: Room, scores: Sequence[float | None], first: int) -> tuple[Settled, Load]:
+def _within(call: Call, room: Room, scores: Sequence[float | None], first: int) -> _Trial:
     """Return what is kept such that the joined text fits, and as much of it as there is room for."""
     packer, tokens, echo = room.packer, room.tokens, call.plan.layout.echo
     framing = room.window - room.tokens
-    load = packer.pack(tokens, echo, scores)
-    settled, used = _counted(call, room, load, first)
-    while load.kept and used > room.window:
-        if load.echoed:
-            echo = len(load.echoed) - 1
+    trial = _tried(call, room, packer.pack(tokens, echo, scores), first)
+    while trial.load.kept and trial.used > room.window:
+        if trial.load.echoed:
+            echo = len(trial.load.echoed) - 1
         else:
             # In proportion: a counter whose joins cost much would otherwise take a count for each chunk that leaves.
-            tokens = min(tokens - 1, tokens * room.tokens // (used - framing))
-        load = packer.pack(tokens, echo, scores)
-        settled, used = _counted(call, room, load, first)
-    if not packer.fills:
-        return settled, load
+            tokens = min(tokens - 1, tokens * room.tokens // (trial.used - framing))
+        trial = _tried(call, room, packer.pack(tokens, echo, scores), first)
     failures = 0
-    for rank in _dropped(packer, load):
-        tokens = packer.scale.weights.get(call.ranking[rank], room.window + 1)
-        if tokens + (packer.between if load.kept else 0) > room.window - used or failures == PATIENCE:
+    for rank in _passed_over(packer, trial.load, room.window - trial.used):
+        load, left = trial.load, room.window - trial.used
+        if packer.scale.weights[call.ranking[rank]] + (packer.between if load.kept else 0) > left:
             continue
         # An echo that is not seen, as its chunk sits at that edge, keeps no room from others.
-        echoed = load.echoed if settled.echoes else []
-        more = load._replace(kept=sorted([*load.kept, rank]), echoed=echoed)
-        trial, needed = _counted(call, room, more, first)
-        if needed <= room.window:
-            settled, load, used = trial, more, needed
-        else:
-            failures += 1
-    return settled, load
+        more = load._replace(kept=sorted([*load.kept, rank]), echoed=load.echoed if trial.echoes else [])
+        filled = _tried(call, room, more, first)
+        if filled.used <= room.window:
+            trial = filled
+        elif (failures := failures + 1) == PATIENCE:
+            break
+    return trial
 
 
-def _dropped(packer: Packer, load: Load) -> list[int]:
-    """Return the ranks that the walk saw and did not keep."""
-    if len(load.kept) == load.walked:
-        return []
-    kept = frozenset(load.kept)
-    return [rank for rank in packer.ranks[: load.walked] if rank not in kept]
+def _passed_over(packer: Packer, load: Load, left: int) -> Sequence[int]:
+    """Return the ranks that the walk weighed and did not keep, where they may take the tokens left."""
+    if not packer.fills or left < 1 or len(load.kept) == load.walked:
+        return ()
+    weights, ranking, kept = packer.scale.weights, packer.scale.ranking, load.kept
+    return [r for r in packer.ranks[: load.walked] if weights.get(ranking[r], left + 1) <= left and r not in kept]
 
 
-def _counted(call: Call, room: Room, load: Load, first: int) -> tuple[Settled, int]:
-    """Return what a load comes to, and the tokens of its text."""
+def _tried(call: Call, room: Room, load: Load, first: int) -> _Trial:
+    """Return what a load comes to."""
     arrangement = arrange(call, load.kept, load.texts)
     indices = indices_at(call.ranking, arrangement.ranks)
     echoes = repeated(indices, indices_at(call.ranking, load.echoed)) if load.echoed else ()
-    settled = Settled(indices, arrangement, (), load.texts, load.elisions, echoes, first, None, load.notes)
-    text, prompt = block_text(call, settled), call.plan.prompt
+    text, prompt = call.plan.layout.write(call.view, indices, load.texts, echoes, first), call.plan.prompt
     if prompt is not None:
         text = prompt.around(text, call.query, range(first, first + len(load.kept)))
-    used = room.counter(text) if text or load.kept else 0
-    weighed = Weighed(used, room.window - used, room.tokens, room.counter, room.packer.scale.weights, None)
-    return settled._replace(weighed=weighed), used
+    return _Trial(load, arrangement, indices, echoes, room.counter(text) if text or load.kept else 0)
 
 
 def split(call: Call, settled: Settled, max_tokens: int) -> list[tuple[Call, Settled]]:
@@ -245,7 +272,7 @@ def split(call: Call, settled: Settled, max_tokens: int) -> list[tuple[Call, Set
     while left:
         room = room_of(own, left)
         assert room is not None  # noqa: S101 - there is a budget
-        one, _ = _within(own, room, (), first)
+        one = _settled(room, _within(own, room, (), first), (), first)
         if not one.indices:
             index = call.ranking[left[0]]
             raise BudgetError(
@@ -254,7 +281,7 @@ def split(call: Call, settled: Settled, max_tokens: int) -> list[tuple[Call, Set
             )
         texts = {index: settled.texts[index] for index in one.indices if index in settled.texts}
         elisions = {index: settled.elisions[index] for index in texts}
-        passes.append((call, one._replace(cuts=(), texts=texts, elisions=elisions)))
+        passes.append((call, one._replace(texts=texts, elisions=elisions)))
         first += len(one.indices)
         left = left[len(one.indices) :]
     return passes

@@ -122,6 +122,8 @@ class CheckedCounter:
             raise CounterError(
                 f"token counter {self.name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
             ) from error
+        if type(tokens) is int and tokens >= 0:
+            return tokens
         try:
             return whole_number("tokens", tokens, least=0)
         except (TypeError, ValueError):
