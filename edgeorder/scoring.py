@@ -1,6 +1,7 @@
 """The rerank step: call a scorer, sync or async, and check what it says."""
 
 import inspect
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from math import exp
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from edgeorder.chunk import Chunk, ChunkList, ChunkView
+from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
 from edgeorder.ranking import as_score, by_score
 from edgeorder.unicode import clean
@@ -76,13 +77,13 @@ class Rerank:
 
 
 class Reranked(NamedTuple):
-    """What the step found: a score by input index, or why there is none.
+    """What the step found: a score by index of the text, or why there is none.
 
     Args:
-        scores: By input index; None for a text that could not be scored. None altogether if the step failed.
+        scores: By index; None for a text that could not be scored. None altogether if the step failed.
         failure: Why it failed.
-        blank: Input indices of the chunks without text, which were not sent to the scorer.
-        detail: What else the scorer said, by input index.
+        blank: Indices of the blank texts, which were not sent to the scorer.
+        detail: What else the scorer said, by index.
     """
 
     scores: list[float | None] | None
@@ -120,31 +121,48 @@ def as_scorer(scorer: Any) -> Any:
 
 
 def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
-    """Score every chunk's body for the query.
+    """Score every chunk's body for the query, see `score_texts`."""
+    return score_texts(rerank, query, [view.text(index) for index in range(len(view))], ties=ties)
+
+
+async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
+    """The same, never blocking the event loop, see `ascore_texts`."""
+    return await ascore_texts(rerank, query, [view.text(index) for index in range(len(view))], ties=ties)
+
+
+def score_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
+    """Score every text for the query.
+
+    Args:
+        rerank: The step.
+        query: The question.
+        texts: What is scored; blank ones are left out.
+        ties: Whether equal scores throughout are worth a warning.
 
     Raises:
         ValueError: If there is no query.
         RerankError: If the scorer fails or gives unusable scores, unless `on_error` says otherwise.
     """
-    query, texts = _asked(query, view)
-    if not texts:
+    query, sent = _asked(query, texts)
+    if not sent:
         return Reranked(None, _NO_TEXT)
     try:
-        found = as_scorer(rerank.scorer)(query, list(texts.values()))
+        found = as_scorer(rerank.scorer)(query, list(sent.values()))
         if inspect.isawaitable(found):
             getattr(found, "close", lambda: None)()
             raise RerankError(f"scorer {rerank.name} is async; use the async methods, or give it a sync __call__")
-        return _checked(rerank, found, list(texts), len(view), ties)
+        return _checked(rerank, found, list(sent), len(texts), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
-        return _failed(rerank, error)
+        failure = error
+    return _failed(rerank, failure)
 
 
-async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
+async def ascore_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
     """The same, never blocking the event loop: the scorer's `acall`, the awaited scorer, or a thread."""
     import asyncio
 
-    query, texts = _asked(query, view)
-    if not texts:
+    query, sent = _asked(query, texts)
+    if not sent:
         return Reranked(None, _NO_TEXT)
     scorer = as_scorer(rerank.scorer)
     acall = getattr(scorer, "acall", None)
@@ -152,25 +170,24 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bo
         acall = scorer
     try:
         if acall is not None:
-            found = await acall(query, list(texts.values()))
+            found = await acall(query, list(sent.values()))
         else:
-            found = await asyncio.to_thread(scorer, query, list(texts.values()))
+            found = await asyncio.to_thread(scorer, query, list(sent.values()))
             found = await found if inspect.isawaitable(found) else found
-        return _checked(rerank, found, list(texts), len(view), ties)
+        return _checked(rerank, found, list(sent), len(texts), ties)
     except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
-        return _failed(rerank, error)
+        failure = error
+    return _failed(rerank, failure)
 
 
 def judged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:
     """Return the scores of parts of chunks, by the scorer of the call or by BM25; none if it failed and may."""
-    view = ChunkList([Chunk(text) for text in texts])
-    return score(rerank or _bm25(), query, view, ties=False).scores or ()
+    return score_texts(rerank or _bm25(), query, texts, ties=False).scores or ()
 
 
 async def ajudged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:
     """The same, never blocking the event loop."""
-    view = ChunkList([Chunk(text) for text in texts])
-    return (await ascore(rerank or _bm25(), query, view, ties=False)).scores or ()
+    return (await ascore_texts(rerank or _bm25(), query, texts, ties=False)).scores or ()
 
 
 def _bm25() -> Rerank:
@@ -179,19 +196,18 @@ def _bm25() -> Rerank:
     return Rerank(LexicalScorer())
 
 
-def _asked(query: str | None, view: ChunkView) -> tuple[str, dict[int, str]]:
-    """Return the query and the texts to score by input index: those that hold any text, cleaned."""
+def _asked(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]]:
+    """Return the query and the texts to score by index: those that hold any text, cleaned."""
     if not query:
         raise ValueError(
             "reranking needs the query. LangChain: use EdgeOrderRetriever or ContextualCompressionRetriever, which "
             "pass it on, or give query=...; LlamaIndex: query_str=... or query_bundle=...; core: place(..., query=...)."
         )
-    texts = {index: view.text(index) for index in range(len(view))}
-    return clean(query), {index: clean(text) for index, text in texts.items() if text.strip()}
+    return clean(query), {index: clean(text) for index, text in enumerate(texts) if text.strip()}
 
 
 def _checked(rerank: Rerank, found: Any, sent: list[int], n: int, ties: bool) -> Reranked:
-    """Return what a scorer said by input index, once it is one finite number for each text that was sent."""
+    """Return what a scorer said by index, once it is one finite number for each text that was sent."""
     detail: Sequence[Any] = ()
     if isinstance(found, Scored):
         found, detail = found
@@ -223,14 +239,17 @@ def _numbers(rerank: Rerank, found: Any, n: int) -> list[Any]:
     widths = {len(row) for row in rows}
     if widths == {1}:
         return [row[0] for row in rows]
-    if widths != {2} or not all(isinstance(row[0], int) and not isinstance(row[0], bool) for row in rows):
+    if widths != {2} or not all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
         raise RerankError(
             f"scorer {rerank.name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
             "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
         )
-    if sorted(row[0] for row in rows) != list(range(n)):
-        raise RerankError(f"scorer {rerank.name} must score each of 0..{n - 1} once, not {[row[0] for row in rows]}")
-    return [score for _, score in sorted(rows, key=lambda row: row[0])]
+    indices = [operator.index(row[0]) for row in rows]
+    if sorted(indices) != list(range(n)):
+        raise RerankError(f"scorer {rerank.name} must score each of 0..{n - 1} once, not {indices}")
+    return [
+        score for _, score in sorted(zip(indices, [row[1] for row in rows], strict=True), key=operator.itemgetter(0))
+    ]
 
 
 def _check_detail(rerank: Rerank, detail: Any, n: int) -> None:
@@ -245,13 +264,17 @@ def _check_detail(rerank: Rerank, detail: Any, n: int) -> None:
 
 
 def _failed(rerank: Rerank, error: Exception) -> Reranked:
+    """Raise what a scorer raised, or keep the order before it; without the secrets that may stand in the message."""
     if isinstance(error, EdgeOrderWarning):  # a warning that the caller made an error
         raise error
+    from edgeorder.masking import masked, presentable
+
+    cause, message = presentable(error), masked(str(error))
     if rerank.on_error == "raise":
-        if isinstance(error, RerankError | ImportError):
+        if isinstance(error, RerankError | ImportError) and cause is not None:
             raise error
-        raise RerankError(f"scorer {rerank.name} failed with {type(error).__name__}: {error}") from error
-    failure = f"rerank failed, the order before it was kept: {type(error).__name__}: {error}"
+        raise RerankError(f"scorer {rerank.name} failed with {type(error).__name__}: {message}") from cause
+    failure = f"rerank failed, the order before it was kept: {type(error).__name__}: {message}"
     _warn(failure)
     return Reranked(None, failure)
 

@@ -3,19 +3,24 @@
 import inspect
 import json
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from edgeorder.errors import missing_extra
+from edgeorder.masking import presentable
+from edgeorder.rerank.hub import as_folder, hub_failure
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
 
 _locks: "WeakKeyDictionary[Any, threading.Lock]" = WeakKeyDictionary()
 _guard = threading.Lock()
-_loading = threading.Lock()
 _lock_of_others = threading.Lock()
+_quiet: ContextVar[bool] = ContextVar("edgeorder_quiet", default=False)
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,9 @@ class CrossEncoderScorer(PairScorer):
         relevant_label: For a model with several labels, the column that means relevant.
 
     Raises:
-        ValueError: For an unknown `long_passages` or a batch size below 1.
+        ValueError: For an unknown name or a number that is too small: at the first call, for a window without room.
+        TypeError: For a number that is not whole, or a model that scores nothing.
+        RerankError: At the first call, if there is no such folder or model, or no way to the hub.
         ImportError: At the first call, if sentence-transformers is not installed.
 
     The model is loaded at the first call, once for equal settings in a process (`edgeorder.rerank.clear_models()`
@@ -48,15 +55,14 @@ class CrossEncoderScorer(PairScorer):
     batch_size: int | None = None
     max_length: int | None = None
     revision: str | None = None
-    model_kwargs: dict[str, Any] | None = None
+    model_kwargs: dict[str, Any] | None = field(default=None, repr=False)  # may hold a token
     long_passages: LongPassages = "warn"
     trust_remote_code: bool = False
     relevant_label: int | None = None
 
     def __post_init__(self) -> None:
         check_long_passages(self.long_passages)
-        if self.batch_size is not None and self.batch_size < 1:
-            raise ValueError(f"batch_size={self.batch_size} must be at least 1")
+        check_whole(self, batch_size=1, max_length=1, relevant_label=0)
         if not isinstance(self.model, str | PathLike) and _predictor(self.model) is None:
             raise TypeError(f"model must be a name, a folder or an object with predict(pairs), not {self.model!r}")
 
@@ -77,7 +83,7 @@ class CrossEncoderScorer(PairScorer):
             "trust_remote_code": self.trust_remote_code,
         }
         key = ("torch", str(self.model), json.dumps(keywords, sort_keys=True, default=repr))
-        return loaded(key, lambda: _load(str(self.model), keywords))
+        return loaded(key, lambda: load_encoder(self.model, keywords))
 
     def _reader(self) -> Reader | None:
         encoder = self._encoder()
@@ -116,21 +122,49 @@ def _predictor(model: Any) -> Any:
     return getattr(model, "predict", None) or getattr(model, "score", None)
 
 
-def _load(model: str, keywords: dict[str, Any]) -> Any:
+def load_encoder(model: str | PathLike[str], keywords: dict[str, Any]) -> Any:
+    """Load a `CrossEncoder` without progress bars.
+
+    Raises:
+        RerankError: If there is no such folder or model, or no way to the hub.
+        ImportError: If sentence-transformers is not installed.
+    """
+    folder = as_folder(model)
     try:
         from sentence_transformers import CrossEncoder
     except ImportError as error:
         raise missing_extra("sentence-transformers", "rerank") from error
+    _install_quiet_bars()
+    loading = _quiet.set(True)
+    try:
+        given = {name: value for name, value in keywords.items() if value is not None}
+        return CrossEncoder(str(model if folder is None else folder), **given)
+    except (OSError, ValueError) as error:
+        if folder is not None:  # the library says what is wrong in it
+            raise
+        failure, cause = hub_failure(str(model), "it", error), presentable(error)
+    finally:
+        _quiet.reset(loading)
+    raise failure from cause
+
+
+@cache
+def _install_quiet_bars() -> None:
+    """Leave out the bars of transformers where `_quiet` says so.
+
+    Its own switch is one for the process, and would take the bars of other threads away.
+    """
     from transformers.utils import logging
 
-    with _loading:  # the bar's switch is one for the process
-        shown = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        try:
-            return CrossEncoder(model, **{name: value for name, value in keywords.items() if value is not None})
-        finally:
-            if shown:
-                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+    if not hasattr(logging, "set_tqdm_hook"):
+        return
+
+    def hook(factory: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if _quiet.get():
+            return logging.EmptyTqdm(*args, **keywords)  # type: ignore[no-untyped-call]
+        return factory(*args, **keywords) if before is None else before(factory, args, keywords)
+
+    before = logging.set_tqdm_hook(hook)
 
 
 def _lock_of(encoder: Any) -> threading.Lock:

@@ -2,12 +2,11 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from edgeorder.errors import missing_extra
+from edgeorder.rerank.crossencoder import load_encoder
 
 OPSET = 17
 
@@ -25,21 +24,22 @@ def export_onnx(model: str, folder: str | Path, *, int8: bool = False) -> list[P
 
     Raises:
         ImportError: If sentence-transformers, onnx or onnxruntime is not installed.
+        RerankError: If there is no such folder or model, or no way to the hub.
         ValueError: If the model has no fast tokenizer, which the runtime needs.
     """
     try:
-        import torch
-        from sentence_transformers import CrossEncoder
-    except ImportError as error:
-        raise missing_extra("sentence-transformers", "rerank") from error
-    try:
         import onnx
+    except ImportError as error:
+        raise missing_extra("onnx", "export") from error
+    try:
         from onnxruntime.quantization import QuantType, quantize_dynamic
         from onnxruntime.transformers.optimizer import optimize_model
     except ImportError as error:
-        raise missing_extra(str(error.name), "export") from error
+        raise missing_extra("onnxruntime", "export") from error
     # Written-out attention is what ONNX Runtime knows how to fuse.
-    encoder = CrossEncoder(model, device="cpu", model_kwargs={"attn_implementation": "eager"})
+    encoder = load_encoder(model, {"device": "cpu", "model_kwargs": {"attn_implementation": "eager"}})
+    import torch
+
     if not encoder.tokenizer.is_fast:
         raise ValueError(f"{model} has no fast tokenizer (tokenizer.json), which ONNX scoring needs")
     target = Path(folder)
@@ -59,39 +59,35 @@ def export_onnx(model: str, folder: str | Path, *, int8: bool = False) -> list[P
             return self.network(**dict(zip(names, inputs, strict=True)), return_dict=True).logits
 
     exact, quantized = target / "onnx" / "model.onnx", target / "onnx" / "model_int8.onnx"
-    with _quiet():
-        # Not the newer exporter (dynamo): ONNX Runtime fuses less of its graphs, and they ran a fifth slower.
-        torch.onnx.export(
-            Logits().eval(),
-            tuple(sample[name] for name in names),
+    # Not the newer exporter (dynamo): ONNX Runtime fuses less of its graphs, and they ran a fifth slower.
+    torch.onnx.export(
+        Logits().eval(),
+        tuple(sample[name] for name in names),
+        exact,
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes={name: {0: "batch", 1: "length"} for name in names} | {"logits": {0: "batch"}},
+        opset_version=OPSET,
+        dynamo=False,
+    )
+    if int8:
+        quantize_dynamic(
             exact,
-            input_names=names,
-            output_names=["logits"],
-            dynamic_axes={name: {0: "batch", 1: "length"} for name in names} | {"logits": {0: "batch"}},
-            opset_version=OPSET,
-            dynamo=False,
+            quantized,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
-        if int8:
-            quantize_dynamic(
-                exact,
-                quantized,
-                weight_type=QuantType.QInt8,
-                per_channel=True,
-                extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
-            )
-        heads, hidden = (getattr(network.config, name, 0) for name in ("num_attention_heads", "hidden_size"))
-        optimize_model(str(exact), "bert", heads or 0, hidden or 0, opt_level=0).save_model_to_file(str(exact))
+    heads, hidden = (getattr(network.config, name, 0) for name in ("num_attention_heads", "hidden_size"))
+    optimize_model(str(exact), "bert", heads or 0, hidden or 0, opt_level=0).save_model_to_file(str(exact))
     return [exact, quantized] if int8 else [exact]
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the exporters' notes on their own internals from the user's terminal."""
-    level = logging.root.manager.disable
+def export_command(model: str, folder: str | Path, *, int8: bool = False) -> list[Path]:
+    """The same without the exporters' notes on their own internals: for a process that does nothing else.
+
+    Warning filters and the switch of logging belong to the whole process, so `export_onnx` leaves them alone.
+    """
     logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(level)
+    warnings.simplefilter("ignore")
+    return export_onnx(model, folder, int8=int8)

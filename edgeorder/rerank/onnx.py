@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from edgeorder.errors import RerankError, bad_choice, missing_extra
+from edgeorder.rerank.hub import MissingFileError, first_file
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,8 +60,9 @@ class OnnxCrossEncoderScorer(PairScorer):
         relevant_label: For a model with several labels, the column that means relevant.
 
     Raises:
-        ValueError: For an unknown name or a number below 1.
-        RerankError: At the first call, if there is no such file.
+        ValueError: For an unknown name or a number that is too small: at the first call, for a window without room.
+        TypeError: For a number that is not whole.
+        RerankError: At the first call, if there is no such folder, model or file, or no way to the hub.
         ImportError: At the first call, if a package of the extra is not installed.
 
     The model is loaded at the first call, once for equal settings in a process. Calls run side by side.
@@ -79,10 +81,7 @@ class OnnxCrossEncoderScorer(PairScorer):
         check_long_passages(self.long_passages)
         if self.precision not in ("auto", "int8", "fp32"):
             raise bad_choice("precision", self.precision, ("auto", "int8", "fp32"))
-        for name in ("batch_size", "max_length", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value} must be at least 1")
+        check_whole(self, batch_size=1, max_length=1, threads=1, relevant_label=0)
 
     @property
     def name(self) -> str:
@@ -96,11 +95,17 @@ class OnnxCrossEncoderScorer(PairScorer):
     def _load(self) -> _Model:
         try:
             import onnxruntime
+        except ImportError as error:
+            raise missing_extra("onnxruntime", "onnx") from error
+        try:
             from tokenizers import Tokenizer
         except ImportError as error:
-            raise missing_extra(str(error.name), "onnx") from error
-        file = self._first_file(_candidates(self.precision, processor_features()))
-        whole = Tokenizer.from_file(str(self._file("tokenizer.json")))
+            raise missing_extra("tokenizers", "onnx") from error
+        try:
+            file = first_file(self.model, _candidates(self.precision, processor_features()), self.revision)
+        except MissingFileError as error:
+            raise RerankError(f"{error}. Make one: edgeorder export-onnx") from None
+        whole = Tokenizer.from_file(str(first_file(self.model, ["tokenizer.json"], self.revision)))
         whole.no_padding()
         whole.no_truncation()
         window = self.max_length or self._own_window()
@@ -129,34 +134,13 @@ class OnnxCrossEncoderScorer(PairScorer):
 
     def _optional_json(self, name: str) -> dict[str, Any]:
         try:
-            return dict(json.loads(self._file(name).read_text(encoding="utf-8")))
-        except RerankError:
+            file = first_file(self.model, [name], self.revision)
+        except MissingFileError:
             return {}
-
-    def _first_file(self, names: list[str]) -> Path:
-        for name in names:
-            try:
-                return self._file(name)
-            except RerankError as error:
-                missing = error
-        raise RerankError(f"{self.model} has none of {', '.join(names)}. Make one: edgeorder export-onnx") from missing
-
-    def _file(self, name: str) -> Path:
-        """Return a file of the folder or of the hub's repository."""
-        folder = Path(self.model)
-        if folder.is_dir():
-            if not (folder / name).is_file():
-                raise RerankError(f"there is no {folder / name}")
-            return folder / name
         try:
-            from huggingface_hub import hf_hub_download
-            from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
-        except ImportError as error:
-            raise missing_extra("huggingface-hub", "onnx") from error
-        try:
-            return Path(hf_hub_download(str(self.model), name, revision=self.revision))
-        except (EntryNotFoundError, HfHubHTTPError, HFValidationError) as error:
-            raise RerankError(f"{self.model} is no folder, and the hub gave no {name} for it: {error}") from error
+            return dict(json.loads(file.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise RerankError(f"{file} is damaged: {error}") from error
 
     def _reader(self) -> Reader:
         model = self._loaded()

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
@@ -80,6 +81,8 @@ class PairScorer(ABC):
                 f"the model gives {len(row)} scores for a pair; say which column means relevant: relevant_label=0 to "
                 f"{len(row) - 1}"
             )
+        if self.relevant_label >= len(row):
+            raise RerankError(f"relevant_label={self.relevant_label}, but the model gives {len(row)} scores for a pair")
         # The log-odds against the strongest other label: with two, their sigmoid is the softmax of the label.
         others = [float(value) for label, value in enumerate(row) if label != self.relevant_label]
         return float(row[self.relevant_label]) - max(others)
@@ -89,13 +92,18 @@ class PairScorer(ABC):
         reader = self._reader()
         whole = passages, list(range(len(passages)))
         # A token is a byte or more: passages that fit by their bytes need not be read.
+        if reader is not None and reader.window < reader.specials + 2:
+            raise ValueError(
+                f"max_length={reader.window} leaves no room for a query and a passage: the model's own marks take "
+                f"{reader.specials}"
+            )
         if reader is None or max(len(passage.encode()) for passage in passages) < reader.window - reader.specials - (
             len(query.encode())
         ):
             return whole
         asked, *read = reader.tokens([query, *passages])
         room = reader.window - reader.specials - len(asked)
-        too_long = [index for index, tokens in enumerate(read) if len(tokens) > room]
+        too_long = [at for at, tokens in enumerate(read) if len(tokens) > room]
         if not too_long:
             return whole
         if self.long_passages == "window" and room > 0:
@@ -111,6 +119,28 @@ class PairScorer(ABC):
         return whole
 
 
+def check_whole(scorer: object, **least: int) -> None:
+    """Make the named fields of a frozen scorer plain ints, numpy's included; None stays.
+
+    Args:
+        scorer: The scorer.
+        least: The smallest value of each field.
+
+    Raises:
+        TypeError: For what is no whole number.
+        ValueError: For a number that is too small.
+    """
+    for name, smallest in least.items():
+        value = getattr(scorer, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be a whole number, not {value!r}")
+        if value < smallest:
+            raise ValueError(f"{name}={value} must be at least {smallest}")
+        object.__setattr__(scorer, name, index(value))
+
+
 def check_long_passages(long_passages: object) -> None:
     """Raise ValueError unless `long_passages` is a known name."""
     if long_passages not in ("warn", "window"):
@@ -121,7 +151,7 @@ def _windows(passages: list[str], read: list[list[tuple[int, int]]], room: int) 
     """Cut long passages into windows that overlap by half (MaxP: Dai and Callan, SIGIR 2019)."""
     pieces: list[str] = []
     owners: list[int] = []
-    for index, (passage, tokens) in enumerate(zip(passages, read, strict=True)):
+    for at, (passage, tokens) in enumerate(zip(passages, read, strict=True)):
         stride = max(1, room // 2)
         last = max(0, len(tokens) - room)
         starts = [*range(0, last, stride), last]
@@ -129,5 +159,5 @@ def _windows(passages: list[str], read: list[list[tuple[int, int]]], room: int) 
             window = tokens[start : start + room]
             whole = len(tokens) <= room
             pieces.append(passage if whole else passage[window[0][0] : window[-1][1]])
-            owners.append(index)
+            owners.append(at)
     return pieces, owners

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
+import traceback
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from edgeorder import Chunk, Dropped, EdgeOrderWarning, OrderRecord, Rerank, RerankError, aplace, place
-from edgeorder.scoring import Scored
+from edgeorder.scoring import Scored, ascore_texts, score_texts
 
 ABCD = [Chunk(text, score=1 - i / 10) for i, text in enumerate("ABCD")]
 
@@ -302,3 +304,64 @@ def test_impossible_rerank_settings_are_refused(settings: Any, error: type[Excep
     """A value out of range or of the wrong type is named at construction."""
     with pytest.raises(error, match=message):
         Rerank(**settings)
+
+
+@pytest.mark.filterwarnings("ignore:.*gave all 2 texts the same score")
+def test_plain_texts_are_scored_without_chunks() -> None:
+    """What is scored need not be a chunk: texts in, scores by their index out, blank ones left alone."""
+    texts = ["refund", " ", "trains"]
+
+    def scorer(query: str, sent: list[str]) -> list[float]:
+        return [float(len(text)) for text in sent]
+
+    found = score_texts(Rerank(scorer), "q", texts)
+    assert found.scores == [6.0, None, 6.0]
+    assert found.blank == {1}
+    assert asyncio.run(ascore_texts(Rerank(scorer), "q", texts, ties=False)) == found
+    assert score_texts(Rerank(scorer), "q", []).scores is None
+
+
+@pytest.mark.parametrize("scorer", [_coroutine, _Twins(), lambda query, texts: [0.1, 0.4, 0.3, 0.2]])
+async def test_many_calls_finish_on_one_thread(scorer: Any) -> None:
+    """200 calls at once need no more of the loop's own executor than one thread."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    calls = [aplace(ABCD, query="q", rerank=scorer, order="relevance") for _ in range(200)]
+    placements = await asyncio.wait_for(asyncio.gather(*calls), 60)
+    assert {placement.indices for placement in placements} == {(1, 2, 3, 0)}
+
+
+class _Whole:
+    """A whole number of another library."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_indices_of_other_libraries_are_indices() -> None:
+    """Pairs may hold what counts as a whole number, as numpy's do."""
+    pairs = [(_Whole(1), 0.9), (_Whole(0), 0.1), (_Whole(3), 0.3), (_Whole(2), 0.2)]
+    assert place(ABCD, query="q", rerank=lambda q, t: pairs, order="relevance").indices == (1, 3, 2, 0)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "input_order"])
+def test_no_secret_leaves_with_an_error(on_error: Any, recwarn: pytest.WarningsRecorder) -> None:
+    """A key in a scorer's error stands in no message, warning, note, record or traceback."""
+    key = "sk-planted0123456789"
+
+    def leaking(query: str, texts: list[str]) -> list[float]:
+        try:
+            raise ValueError(f"Illegal header value b'Bearer {key}'")
+        except ValueError as error:
+            raise OSError("the request failed: Authorization: Bearer " + key) from error
+
+    shown = ""
+    try:
+        shown = place(ABCD, query="q", rerank=Rerank(leaking, on_error=on_error)).record.to_json()
+    except RerankError:
+        shown = traceback.format_exc()
+    shown += str([str(one.message) for one in recwarn])
+    assert "the request failed" in shown
+    assert "planted" not in shown

@@ -2,11 +2,15 @@
 
 import asyncio
 import itertools
+import logging
+import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -214,6 +218,95 @@ def test_nothing_is_printed(make: Maker, passages: list[str], capfd: pytest.Capt
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_a_window_without_room_is_refused(make: Maker, length: int) -> None:
+    """A window that the model's own marks fill is an error that says so, not scores of nothing."""
+    with pytest.raises(ValueError, match=f"max_length={length} leaves no room .*own marks take 3"):
+        make(max_length=length)(QUERY, ["a passage"])
+    with pytest.warns(EdgeOrderWarning, match="longer than the 5 tokens"):
+        assert len(make(max_length=5)("fee", ["a passage", "b"])) == 2
+
+
+def test_numbers_of_numpy_are_numbers(make: Maker) -> None:
+    """What counts is taken as it comes from numpy; a bool or a float is no count."""
+    plain = make(batch_size=2, max_length=64)
+    scorer = make(batch_size=np.int64(2), max_length=np.int32(64), relevant_label=np.uint8(1))
+    assert (scorer.batch_size, type(scorer.batch_size), type(scorer.max_length)) == (2, int, int)
+    assert scorer("a", ["b", "c", "d"]) == plain("a", ["b", "c", "d"])
+    for settings in ({"batch_size": True}, {"max_length": 64.0}, {"relevant_label": "1"}):
+        with pytest.raises(TypeError, match=f"{next(iter(settings))} must be a whole number"):
+            make(**settings)
+
+
+async def test_many_calls_finish_on_one_thread(make: Maker) -> None:
+    """200 calls at once need no more of the loop's own executor than one thread."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    scorer = make()
+    found = await asyncio.wait_for(asyncio.gather(*(scorer.acall("a", ["b", "c"]) for _ in range(200))), 60)
+    assert all(scores == pytest.approx(found[0], abs=1e-5) for scores in found)
+
+
+def test_what_belongs_to_the_process_stays_as_it_is(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While models are loaded and used, nobody else's warnings, logging, bars or environment change."""
+    import transformers
+
+    def state() -> tuple[Any, ...]:
+        bars, switch = transformers.utils.logging.is_progress_bar_enabled(), logging.root.manager.disable
+        return list(warnings.filters), warnings.showwarning, dict(os.environ), switch, bars
+
+    make()("warm", ["imports"])
+    clear_models()
+    before = state()
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(make(max_length=length), "a", ["b"]) for length in (64, 65, 66)]
+        while not all(call.done() for call in calls):
+            assert state() == before
+    assert state() == before
+
+
+@pytest.mark.parametrize("model", ["./modles/mine", "/nowhere/mine", "~/nowhere/mine", "a/b/c", Path("modles")])
+@pytest.mark.parametrize("kind", [CrossEncoderScorer, OnnxCrossEncoderScorer])
+def test_a_mistyped_folder_is_said_to_be_one(kind: Any, model: Any) -> None:
+    """What can only be a folder is not looked for on the hub."""
+    with pytest.raises(RerankError, match=r"there is no folder .*(mine|b/c|modles)"):
+        kind(model)("q", ["a"])
+
+
+@pytest.mark.parametrize("kind", [CrossEncoderScorer, OnnxCrossEncoderScorer])
+def test_without_a_network_the_network_is_named(kind: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A model that is neither a folder nor in the cache: it is the way to the hub that is missing, not a file."""
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(RerankError, match=r"some/model is no folder here, and the hub cannot be reached \(no network"):
+        kind("some/model")("q", ["a"])
+    with pytest.raises(RerankError, match="no model on the hub can have such a name"):
+        kind("some model")("q", ["a"])
+
+
+def test_a_missing_file_of_settings_is_none_and_a_damaged_one_an_error(exported: Path, tmp_path: Path) -> None:
+    """A model without a tokenizer's settings has the usual window; damaged ones are named."""
+    target = tmp_path / "model"
+    shutil.copytree(exported, target)
+    (target / "tokenizer_config.json").unlink()
+    assert OnnxCrossEncoderScorer(target, precision="fp32")._own_window() == 512
+    (target / "config.json").write_text("{")
+    with pytest.raises(RerankError, match=r"config\.json is damaged"):
+        OnnxCrossEncoderScorer(target, precision="fp32")("q", ["a"])
+    with pytest.raises(RerankError, match="is a file; give the folder that holds it"):
+        OnnxCrossEncoderScorer(target / "config.json")("q", ["a"])
+
+
+def test_a_token_stands_nowhere(folder: Path) -> None:
+    """A token among the model's keywords is in no repr and in no error."""
+    scorer = CrossEncoderScorer("no such model", model_kwargs={"token": "hf_planted012345"})
+    with pytest.raises(RerankError) as caught:
+        scorer("q", ["a"])
+    shown = f"{scorer!r} {caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r} {scorer.name}"
+    assert "planted" not in shown
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -367,8 +460,6 @@ class TestOnnxFiles:
         self, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A name is looked up on the hub; without network, in the cache that the hub's own client keeps."""
-        import shutil
-
         import huggingface_hub.constants as constants
 
         snapshot = tmp_path / "models--edgeorder--tiny" / "snapshots" / "abc"
@@ -379,7 +470,7 @@ class TestOnnxFiles:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
         scorer = OnnxCrossEncoderScorer("edgeorder/tiny", precision="fp32")
         assert scorer("q", ["a"]) == OnnxCrossEncoderScorer(exported, precision="fp32")("q", ["a"])
-        with pytest.raises(RerankError, match="has none of"):
+        with pytest.raises(RerankError, match="hub cannot be reached"):
             OnnxCrossEncoderScorer("edgeorder/other")("q", ["a"])
 
     def test_it_works_without_torch(self, exported: Path) -> None:
