@@ -19,7 +19,7 @@ from edgeorder.listening import Recorder, check_recorders, deliver
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
 from edgeorder.packing import Budget, Judge, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
-from edgeorder.plan import AUTO, OrderSetting, Plan, make_plan
+from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy, as_score, indices_at, rank, warn_if_placed_already
@@ -299,10 +299,7 @@ def _order(
         name, reason = plan.order.choose(view, indices_at(ranking, kept), scores)
         order = ORDERS[name]
     elif isinstance(plan.order, PositionProfile):
-        order, name, reason = plan.order, plan.order.name, plan.order.why(n)
-        if not plan.order.shows(n):
-            name, why = AUTO.choose(view, indices_at(ranking, kept), scores)
-            order, reason = ORDERS[name], f"{reason}; {why}"
+        order, (name, reason) = plan.order, plan.order.decide(n)
     else:
         order, name, reason = plan.order, order_name(plan.order), "asked for"
     places = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
