@@ -1,17 +1,17 @@
 """How good the probe's statistics are, as the tables of the README: `python benchmarks/power.py [--quick]`.
 
 Nothing here is a test; the tests make the same checks with fewer runs. `reach` is what the project set out for. The
-published answers are read from `shared/data` beside a folder above this one, or beneath $EDGEORDER_SHARED.
+published answers are looked for as `tests/probe/published.py` says.
 """
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
+from tables import table
 from test_curves import AT, READERS, N, regrets, settle
 from test_evidence import DEPTHS, NEIGHBOURS, U, flat, published, resampled
 
@@ -19,14 +19,6 @@ from edgeorder.probe.curves import geometric
 from edgeorder.probe.evidence import CLAIM, e_values
 
 QUESTIONS = 400
-
-
-def table(title: str, heads: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
-    """Print a table in Markdown."""
-    heads = list(heads)
-    print(f"\n{title}\n")
-    for row in (heads, ["---"] * len(heads), *rows):
-        print("|", " | ".join(map(str, row)), "|", flush=True)
 
 
 def false_alarms(runs: int) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from edgeorder.auto import Auto
 from edgeorder.call import Call
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
-from edgeorder.plan import AUTO
 from edgeorder.profile import PositionProfile
 from edgeorder.ranking import indices_at
 from edgeorder.reading import block_units
@@ -44,10 +43,7 @@ def arrange(call: Call, kept: Sequence[int], texts: Mapping[int, str]) -> Arrang
         name, reason = plan.order.choose(view, indices_at(ranking, kept), call.scores)
         order = ORDERS[name]
     elif isinstance(plan.order, PositionProfile):
-        order, name, reason = plan.order, plan.order.name, plan.order.why(n)
-        if not plan.order.shows(n):
-            name, why = AUTO.choose(view, indices_at(ranking, kept), call.scores)
-            order, reason = ORDERS[name], f"{reason}; {why}"
+        order, (name, reason) = plan.order, plan.order.decide(n)
     else:
         order, name, reason = plan.order, order_name(plan.order), "asked for"
     slots = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)

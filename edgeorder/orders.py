@@ -14,6 +14,8 @@ from edgeorder.errors import bad_choice
 
 Order: TypeAlias = Callable[[int], Sequence[int]]
 
+_ALIKE = 3  # decimals of accuracy: slots closer than a tenth of a point are alike
+
 
 def relevance(n: int) -> Sequence[int]:
     """Best first, weakest last.
@@ -43,6 +45,17 @@ def bookend(n: int) -> tuple[int, ...]:
     return (*range(0, n, 2), *range(n - 1 - n % 2, 0, -2))
 
 
+@lru_cache(maxsize=64)
+def two_to_one(n: int) -> tuple[int, ...]:
+    """Best first; of each next three one goes to the tail, two to the head: for a head that is read best by far.
+
+    >>> two_to_one(5), two_to_one(6)
+    ((0, 2, 3, 4, 1), (0, 2, 3, 5, 4, 1))
+    """
+    tail = range(1, n, 3)
+    return (*(rank for rank in range(n) if rank not in tail), *reversed(tail))
+
+
 def bookend_tail(n: int) -> tuple[int, ...]:
     """The mirror of `bookend`: best last, second best first.
 
@@ -61,10 +74,28 @@ def long_context_reorder(n: int) -> tuple[int, ...]:
     return bookend(n) if n % 2 else bookend_tail(n)
 
 
+def by_accuracy(accuracy: Sequence[float]) -> tuple[int, ...]:
+    """Return the order for slots of these accuracies (0..1): better ranks at better slots.
+
+    That is best for any gold chunk whose chance falls with rank. Slots alike to a tenth of a point are ranked as in
+    `bookend`.
+
+    >>> by_accuracy([0.9, 0.6, 0.6, 0.7])
+    (0, 2, 3, 1)
+    """
+    hedge = bookend(len(accuracy))
+    ranks = [0] * len(accuracy)
+    slots = sorted(range(len(accuracy)), key=lambda slot: (-round(accuracy[slot], _ALIKE), hedge[slot]))
+    for rank, slot in enumerate(slots):
+        ranks[slot] = rank
+    return tuple(ranks)
+
+
 ORDERS: Mapping[str, Order] = MappingProxyType(
     {
         "relevance": relevance,
         "bookend": bookend,
+        "two_to_one": two_to_one,
         "bookend_tail": bookend_tail,
         "reverse": reverse,
         "long_context_reorder": long_context_reorder,

@@ -1,65 +1,104 @@
-"""A measured profile: how accurately a model reads each depth of a block, and the order that follows from it.
+"""A measured profile: how accurately a model reads each depth of a block, and the order that was decided by that.
 
 The probe makes one (`edgeorder.probe`, extra `probe`); using one needs nothing but the file.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import isfinite
+from numbers import Real
+from operator import index
 from typing import TYPE_CHECKING, Any
 
-from edgeorder.orders import bookend, relevance
+from edgeorder.errors import bad_choice
+from edgeorder.orders import ORDERS, by_accuracy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSION = 1
-_SHORT = 4  # chunks; as in `Auto`, so few have no middle to speak of
-_ALIKE = 3  # decimals of accuracy: slots closer than a tenth of a point are alike
+VERSION = 2
+MEASURED = "measured"
+"""The name of the order that follows from a curve."""
+_SHAPES = ("dip", "primacy", "recency", "inverted")
+_VERDICTS = (*_SHAPES, "no effect", "not enough")
+
+
+def rival(order: str) -> str:
+    """Return the name of the order against which the gain of a decided one is told."""
+    return "relevance" if order == "bookend" else "bookend"
 
 
 @dataclass(frozen=True)
 class LengthProfile:
-    """The curve of one block length.
+    """The curve of one block length, and what was decided by it.
 
     Args:
         chunks: Chunks in the block.
         questions: Questions that it was measured with.
-        verdict: "dip", "primacy", "recency", "inverted", "no effect" or "not enough".
-        proved: Whether the depth was shown to matter at this length. Without, the curve is not used.
-        accuracy: Expected accuracy (0..1) at evenly spread depths from head to tail.
-        low: Lower ends of its 95 % intervals.
+        verdict: The shape that was proved, "dip", "primacy", "recency" or "inverted"; else "no effect" or "not enough".
+        order: The order to use: "measured" for the one that follows from the curve, or the name of a fixed one.
+        gain: Accuracy (-1..1) that this order is expected to gain over bookend; that bookend is, over relevance.
+        gain_low: Lower end of its 95 % interval.
+        gain_high: Upper end.
+        accuracy: Expected accuracy (0..1) at the depths.
+        depths: Relative depths that rise from 0 (head) to 1 (tail); evenly spread if none are given.
+        low: Lower ends of the 95 % intervals of the accuracy.
         high: Upper ends.
 
     Raises:
-        ValueError: For a curve of fewer than two depths, or numbers outside 0..1.
+        ValueError: For numbers out of their range, an unknown name, or fields that do not fit each other.
+        TypeError: For values of another type.
     """
 
     chunks: int
     questions: int
     verdict: str
-    proved: bool
+    order: str
+    gain: float
+    gain_low: float
+    gain_high: float
     accuracy: tuple[float, ...]
+    depths: tuple[float, ...] = ()
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("accuracy", "low", "high"):
-            values = tuple(float(value) for value in getattr(self, name))
-            object.__setattr__(self, name, values)
-            if not all(0 <= value <= 1 for value in values):
-                raise ValueError(f"LengthProfile.{name} must lie in 0..1: {values}")
+        for name, least in (("chunks", 1), ("questions", 0)):
+            object.__setattr__(self, name, _whole(getattr(self, name), f"LengthProfile.{name}", least))
+        if self.verdict not in _VERDICTS:
+            raise bad_choice("LengthProfile.verdict", self.verdict, _VERDICTS)
+        if self.order not in (MEASURED, *ORDERS):
+            raise bad_choice("LengthProfile.order", self.order, (MEASURED, *ORDERS))
+        for name in ("gain", "gain_low", "gain_high"):
+            object.__setattr__(self, name, _number(getattr(self, name), f"LengthProfile.{name}", -1))
+        for name in ("accuracy", "depths", "low", "high"):
+            object.__setattr__(self, name, _numbers(getattr(self, name), f"LengthProfile.{name}"))
+            if len(getattr(self, name)) not in (len(self.accuracy), 0):
+                raise ValueError(f"LengthProfile.{name} must hold {len(self.accuracy)} numbers, as many as accuracy")
         if len(self.accuracy) < 2:
             raise ValueError(f"LengthProfile.accuracy={self.accuracy} needs a head and a tail")
-        if self.chunks < 1:
-            raise ValueError(f"LengthProfile.chunks={self.chunks} must be at least 1")
+        if self.depths and not (
+            self.depths[0] == 0 and self.depths[-1] == 1 and list(self.depths) == sorted(set(self.depths))
+        ):
+            raise ValueError(f"LengthProfile.depths={self.depths} must rise from 0 to 1")
+
+    @property
+    def proved(self) -> bool:
+        """Whether the depth was shown to matter at this length."""
+        return self.verdict in _SHAPES
 
     def at(self, depth: float) -> float:
         """Return the expected accuracy at a relative depth, 0 = head, 1 = tail."""
-        place = min(max(depth, 0.0), 1.0) * (len(self.accuracy) - 1)
-        left = min(int(place), len(self.accuracy) - 2)
-        share = place - left
+        last = len(self.accuracy) - 1
+        depth = min(max(depth, 0.0), 1.0)
+        if self.depths:
+            left = min(bisect_right(self.depths, depth), last) - 1
+            share = (depth - self.depths[left]) / (self.depths[left + 1] - self.depths[left])
+        else:
+            left = min(int(depth * last), last - 1)
+            share = depth * last - left
         return (1 - share) * self.accuracy[left] + share * self.accuracy[left + 1]
 
 
@@ -67,8 +106,8 @@ class LengthProfile:
 class PositionProfile:
     """Accuracy by depth of one model and prompt, for one or several block lengths; usable wherever an order is.
 
-    Better ranks go to slots of higher expected accuracy, slots that are alike as in `bookend`. Where position was not
-    shown to matter, `order="auto"`'s own choice holds: a curve made of noise must not decide.
+    Each length holds the order that is expected to serve best, be it learned or a fixed one; the nearest length decides
+    for any other. Which order to use is a decision, and is taken on little evidence too; only the verdict is a claim.
 
     Args:
         model: The model that was measured.
@@ -79,8 +118,9 @@ class PositionProfile:
 
     Raises:
         ValueError: Without a length, or with the same length twice.
+        TypeError: For values of another type.
 
-    >>> curve = LengthProfile(5, 60, "recency", True, (0.5, 0.6, 0.9))
+    >>> curve = LengthProfile(5, 60, "recency", "measured", 0.12, 0.07, 0.18, (0.5, 0.6, 0.9))
     >>> PositionProfile("a-model", (curve,)).order(5)
     (4, 3, 2, 1, 0)
     """
@@ -91,10 +131,15 @@ class PositionProfile:
     date: str = ""
     version: int = VERSION
 
-    name = "measured"
-    """The name under which the order is recorded."""
+    name = MEASURED
+    """The name under which the order is recorded where it is compared with others."""
 
     def __post_init__(self) -> None:
+        for field in ("model", "date"):
+            if not isinstance(getattr(self, field), str):
+                raise TypeError(f"PositionProfile.{field} must be a text, not {getattr(self, field)!r}")
+        if not (self.prompt is None or isinstance(self.prompt, Mapping)):
+            raise TypeError(f"PositionProfile.prompt must be a mapping, not {self.prompt!r}")
         object.__setattr__(self, "lengths", tuple(sorted(self.lengths, key=lambda length: length.chunks)))
         counts = [length.chunks for length in self.lengths]
         if not counts or len(set(counts)) < len(counts):
@@ -107,18 +152,27 @@ class PositionProfile:
     def __hash__(self) -> int:
         return hash((self.model, self.lengths, self.date))
 
-    def shows(self, n: int) -> bool:
-        """Say whether position was shown to matter at the measured length next to n chunks."""
-        return n > 1 and self._nearest(n).proved
-
     def order(self, n: int) -> tuple[int, ...]:
-        """Return the 0-based rank at each of n positions.
-
-        The measured order where position was shown to matter; else bookend, or relevance for up to 4.
-        """
+        """Return the 0-based rank at each of n positions, as the measured length next to n decides."""
         if n not in self._orders:
-            self._orders[n] = self._measured(n) if self.shows(n) else tuple((bookend if n > _SHORT else relevance)(n))
+            name = self._nearest(n).order
+            self._orders[n] = (
+                by_accuracy([self.accuracy_at(slot / max(n - 1, 1), n) for slot in range(n)])
+                if name == MEASURED
+                else tuple(ORDERS[name](n))
+            )
         return self._orders[n]
+
+    def decide(self, n: int) -> tuple[str, str]:
+        """Return the name of the order of n chunks, and the reason in words."""
+        nearest = self._nearest(n)
+        gain, low, high = (
+            f"{round(100 * part, 1) + 0.0:+}" for part in (nearest.gain, nearest.gain_low, nearest.gain_high)
+        )
+        return nearest.order, (
+            f"measured on {self.model}: {nearest.verdict} at {nearest.chunks} chunks, {nearest.questions} questions; "
+            f"expected gain over {rival(nearest.order)} {gain} points (95 % interval {low} to {high})"
+        )
 
     def accuracy_at(self, depth: float, n: int | None = None) -> float:
         """Return the expected accuracy (0..1) at a relative depth (0 = head, 1 = tail) of a block of n chunks.
@@ -127,19 +181,12 @@ class PositionProfile:
         """
         if n is None:
             return self.lengths[-1].at(depth)
-        lengths = [length for length in self.lengths if length.proved] if self._nearest(n).proved else self.lengths
-        after = bisect_left([length.chunks for length in lengths], n)
-        if after in (0, len(lengths)):
-            return lengths[max(after - 1, 0)].at(depth)
-        small, large = lengths[after - 1], lengths[after]
+        after = bisect_left([length.chunks for length in self.lengths], n)
+        if after in (0, len(self.lengths)):
+            return self.lengths[max(after - 1, 0)].at(depth)
+        small, large = self.lengths[after - 1], self.lengths[after]
         share = (n - small.chunks) / (large.chunks - small.chunks)
         return (1 - share) * small.at(depth) + share * large.at(depth)
-
-    def why(self, n: int) -> str:
-        """Return the reason for the order of n chunks in words."""
-        nearest = self._nearest(n)
-        seen = f"{nearest.verdict} at {nearest.chunks} chunks, {nearest.questions} questions"
-        return f"measured on {self.model}: {seen}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -154,12 +201,15 @@ class PositionProfile:
         """Return the profile that `to_dict` made.
 
         Raises:
-            ValueError: For an unknown version, or fields that are missing or unknown.
+            ValueError: For another version, or fields that are missing, unknown or of another type.
         """
         if not isinstance(data, Mapping):
             raise ValueError(f"this is no profile: {data!r:.40}")
         if data.get("version") != VERSION:
-            raise ValueError(f"a profile of version {data.get('version')!r} cannot be read; this is version {VERSION}")
+            raise ValueError(
+                f"a profile of version {data.get('version')!r} cannot be read, only version {VERSION}; "
+                "run the probe again (kept answers are asked for only once)"
+            )
         try:
             lengths = tuple(LengthProfile(**length) for length in data["lengths"])
             return cls(**{**data, "lengths": lengths})
@@ -167,11 +217,12 @@ class PositionProfile:
             raise ValueError(f"this is no profile: {error}") from error
 
     def save(self, path: "str | Path") -> None:
-        """Write the profile as JSON."""
+        """Write the profile as JSON, whole or not at all."""
         import json
-        from pathlib import Path
 
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        from edgeorder.files import write_text
+
+        write_text(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: "str | Path") -> "PositionProfile":
@@ -196,10 +247,30 @@ class PositionProfile:
     def _nearest(self, n: int) -> LengthProfile:
         return min(self.lengths, key=lambda length: abs(length.chunks - n))
 
-    def _measured(self, n: int) -> tuple[int, ...]:
-        worth = [round(self.accuracy_at(slot / (n - 1), n), _ALIKE) for slot in range(n)]
-        hedge = bookend(n)
-        ranks = [0] * n
-        for rank, slot in enumerate(sorted(range(n), key=lambda slot: (-worth[slot], hedge[slot]))):
-            ranks[slot] = rank
-        return tuple(ranks)
+
+def _whole(value: Any, name: str, least: int) -> int:
+    """Return a whole number as an int; numpy's are whole numbers too."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name}={number} must be at least {least}")
+    return number
+
+
+def _number(value: Any, name: str, least: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    number = float(value)
+    if not (isfinite(number) and least <= number <= 1):
+        raise ValueError(f"{name} must lie in {least}..1: {value!r}")
+    return number
+
+
+def _numbers(values: Any, name: str) -> tuple[float, ...]:
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} must hold numbers, not {values!r}")
+    return tuple(_number(value, name, 0) for value in values)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from edgeorder.orders import bookend
+from edgeorder.orders import by_accuracy
 from edgeorder.probe.evidence import Floats, checked_depths, checked_rows
 from edgeorder.probe.family import SHAPES, Shape, family, normalised
 
@@ -96,13 +96,9 @@ class CurvePosterior:
     def best_order(self, n: int) -> tuple[int, ...]:
         """Return the learned order of n slots: the 0-based rank at each position.
 
-        Better ranks go to slots of higher expected accuracy, which is best for any distribution of the gold chunk that
-        falls with rank; slots alike to a tenth of a point are ranked as in `bookend`.
+        Better ranks go to slots of higher expected accuracy, see `by_accuracy`.
         """
-        slots = zip(-self.accuracy(_slots(n)).round(3), bookend(n), range(n), strict=True)
-        ranks = np.empty(n, dtype=int)
-        ranks[[slot for _, _, slot in sorted(slots)]] = np.arange(n)
-        return tuple(ranks.tolist())
+        return by_accuracy(self.accuracy(_slots(n)).tolist())
 
     def expected(self, order: Sequence[int], gold: ArrayLike | None = None) -> float:
         """Return the expected accuracy of an order.
@@ -115,6 +111,28 @@ class CurvePosterior:
             ValueError: If the order is no permutation, or gold no distribution over its ranks.
         """
         return float(self.accuracy(_slots(len(order))) @ _gold(order, gold)[list(order)])
+
+    def gain(
+        self, order: Sequence[int], over: Sequence[int], gold: ArrayLike | None = None, level: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Return the expected accuracy that an order gains over another, and the interval that holds it.
+
+        Args:
+            order: The 0-based rank at each position, a permutation.
+            over: The other order, of as many ranks.
+            gold: Probability that the gold chunk has each rank; `geometric(n)` if None.
+            level: Probability that the interval holds the gain.
+
+        Returns:
+            The gain and the ends of its interval, -1..1.
+
+        Raises:
+            ValueError: If an order is no permutation, or gold no distribution over its ranks.
+        """
+        moved = _gold(order, gold)[list(order)] - _gold(over, gold)[list(over)]
+        slots = _slots(len(order))
+        low, high = np.quantile(self._draws(slots) @ moved, [(1 - level) / 2, (1 + level) / 2])
+        return float(self.accuracy(slots) @ moved), float(low), float(high)
 
     def within(self, order: Sequence[int], gold: ArrayLike | None = None, *, tol: float = 0.02) -> float:
         """Return the probability that the order's accuracy is within `tol` of the best order's.

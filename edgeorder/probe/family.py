@@ -12,7 +12,9 @@ Shape: TypeAlias = Literal["dip", "primacy", "recency", "inverted", "flat"]
 SHAPES: tuple[Shape, ...] = ("dip", "primacy", "recency", "inverted", "flat")
 
 _SIZES = (-3.0, -1.5, -0.5, 0.0, 0.5, 1.5, 3.0)  # rise of the log-odds at an edge
-_DECAYS = (0.1, 0.3, 0.9)  # relative depth over which it fades
+_DECAYS = (0.15, 0.5)  # relative depth over which it fades
+_EDGE = 0.7  # rise of the log-odds at the edge slot alone, in curves that have a sharp edge
+_SHARP = 0.3  # share of the curves, beforehand, whose head is sharp, and of those whose tail is
 _TYPICAL = 3.0  # size by whose e-fold a larger rise is less likely beforehand
 # Weight beforehand of the curves for which bookend, relevance and reverse are best, then of the rest. A handful of
 # questions cannot choose among hundreds of curves; it can choose among these.
@@ -23,14 +25,18 @@ _BEND = 0.25  # share of a curve's range by which both edges must beat the middl
 class Family:
     """The fixed family of curves: head * exp(-x / s) + tail * exp(-(1 - x) / t), fitted to the probed depths.
 
+    A reader's advantage at an edge is often one slot wide, however long the block. So each curve comes four times: as
+    it is, and with a sharp rise at the very head (x = 0), at the very tail (x = 1), and at both.
+
     Args:
         depths: Relative depths that are probed.
     """
 
     def __init__(self, depths: tuple[float, ...]) -> None:
         sides = [(size, decay) for size in _SIZES for decay in (_DECAYS if size else (1.0,))]
-        self._head, self._head_decay, self._tail, self._tail_decay = np.array(
-            [(*head, *tail) for head, tail in product(sides, sides)]
+        edges = (0.0, _EDGE)
+        self._head, self._head_decay, self._tail, self._tail_decay, self._first, self._last = np.array(
+            [(*head, *tail, first, last) for head, tail, first, last in product(sides, sides, edges, edges)]
         ).T[..., None]
         self.log_prior = self._log_prior()
         self.shapes = self._shapes()
@@ -52,6 +58,7 @@ class Family:
     def log_odds(self, at: Floats) -> Floats:
         """Return each curve at relative depths, up to a level; shape (curves, depths)."""
         curves: Floats = self._head * np.exp(-at / self._head_decay) + self._tail * np.exp((at - 1) / self._tail_decay)
+        curves += self._first * (at == 0) + self._last * (at == 1)
         return curves
 
     @lru_cache(maxsize=32)  # noqa: B019 (families are few and live as long as the process)
@@ -73,8 +80,9 @@ class Family:
         }
         groups["other"] = ~np.any(list(groups.values()), axis=0)
         plausible = np.exp(-(np.abs(head) + np.abs(tail)) / _TYPICAL)
-        prior: Floats = sum(_PRIOR[name] * plausible * group / plausible[group].sum() for name, group in groups.items())
-        return np.log(prior)
+        prior = sum(_PRIOR[name] * plausible * group / plausible[group].sum() for name, group in groups.items())
+        sharp = np.hstack([self._first, self._last]) > 0
+        return np.log(normalised(prior * np.where(sharp, _SHARP, 1 - _SHARP).prod(1)))
 
     def _shapes(self) -> list[Shape]:
         curves = self.log_odds(np.linspace(0, 1, 51))

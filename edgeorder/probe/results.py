@@ -6,12 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from edgeorder.probe.curves import CurvePosterior
+from edgeorder.probe.deciding import Decision, decide
 from edgeorder.probe.evidence import PositionEvidence, combine, holm
 from edgeorder.probe.grading import is_used
 from edgeorder.probe.verdict import Verdict, too_many_dropped, verdict, wilson
 from edgeorder.profile import LengthProfile, PositionProfile
 
-_GRID = 21  # depths at which a profile holds a curve
+# Depths at which a profile holds a curve; the edges apart, since what a model gives to an edge may be one slot wide.
+_GRID = (0.0, 0.001, *(step / 20 for step in range(1, 20)), 0.999, 1.0)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class LengthResult:
         stopped: Why no more were asked: "settled", "proved" or "asked all".
         prompt_tokens: Tokens of the prompts with a block, by the model's own count; None if it gives none.
         computed_tokens: Those of them that it computed rather than found in its prefix cache; None if it does not say.
+        gold: Probability that the gold chunk has each rank, as an order is judged by; none for `geometric`.
     """
 
     chunks: int
@@ -86,6 +89,7 @@ class LengthResult:
     stopped: str = "asked all"
     prompt_tokens: int | None = None
     computed_tokens: int | None = None
+    gold: tuple[float, ...] = ()
 
     @property
     def depths(self) -> tuple[float, ...]:
@@ -139,9 +143,14 @@ class LengthResult:
         return posterior
 
     @cached_property
+    def decision(self) -> Decision:
+        """Which order to use."""
+        return decide(self.evidence, self.posterior, self.chunks, self.gold or None)
+
+    @cached_property
     def verdict(self) -> Verdict:
         """What it shows, in words."""
-        return verdict(self.evidence, self.posterior, self.dropped)
+        return verdict(self.evidence, self.posterior, self.decision, self.dropped)
 
     def _by_depth(self, rows: Sequence[Sequence[int]]) -> tuple[Share, ...]:
         columns = zip(*rows, strict=True) if rows else [()] * len(self.positions)
@@ -193,17 +202,21 @@ class ProbeResult:
         """
         if not self.valid:
             raise ValueError("too many replies failed: no profile can be made of this run")
-        grid = [place / (_GRID - 1) for place in range(_GRID)]
         lengths = []
         for length, shown in zip(self.lengths, self.shown, strict=True):
-            low, high = length.posterior.interval(grid)
+            low, high = length.posterior.interval(_GRID)
+            decision, claimed = length.decision, length.evidence.proved
             lengths.append(
                 LengthProfile(
                     chunks=length.chunks,
                     questions=len(length.questions),
-                    verdict=length.verdict.kind,
-                    proved=shown,
-                    accuracy=tuple(length.posterior.accuracy(grid).round(4).tolist()),
+                    verdict="not enough" if claimed and not shown else length.verdict.kind,
+                    order=decision.order,
+                    gain=round(decision.gain, 4),
+                    gain_low=round(decision.low, 4),
+                    gain_high=round(decision.high, 4),
+                    accuracy=tuple(length.posterior.accuracy(_GRID).round(4).tolist()),
+                    depths=_GRID,
                     low=tuple(low.round(4).tolist()),
                     high=tuple(high.round(4).tolist()),
                 )

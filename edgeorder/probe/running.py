@@ -15,11 +15,11 @@ from edgeorder.orders import Order, named_order, order_name
 from edgeorder.probe.answers import AnswerCache, Model, Reply, ask_cached
 from edgeorder.probe.cases import Case
 from edgeorder.probe.curves import CurvePosterior, geometric
+from edgeorder.probe.deciding import settled
 from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.probe.grading import Grade, Grader, by_aliases, cites
 from edgeorder.probe.results import Arm, Asked, Comparison, LengthResult, ProbeResult
 from edgeorder.probe.trials import Setup, gold_rank, order_for, placed, ranked, spread, with_gold_at
-from edgeorder.probe.verdict import settled
 from edgeorder.prompting import QuestionPlace
 
 Stop: TypeAlias = Literal["settled", "proved", "fixed"]
@@ -128,9 +128,9 @@ async def probe(
     lengths: list[LengthResult] = []
     for length, positions in zip(chunks, places, strict=True):
         done = len(lengths) * len(cases)
-        result = LengthResult(length, positions, ())
-        evidence, posterior = PositionEvidence(result.depths), CurvePosterior(result.depths)
         gold = _gold_distribution(cases, length)
+        result = LengthResult(length, positions, (), gold=tuple(gold))
+        evidence, posterior = PositionEvidence(result.depths), CurvePosterior(result.depths)
         questions: list[Asked] = []
         counts = _Tokens()
         dropped, stopped = 0, "asked all"
@@ -151,7 +151,7 @@ async def probe(
                 if stop == "proved" and evidence.proved:
                     stopped = "proved"
                     break
-                if stop == "settled" and settled(posterior, length, gold):
+                if stop == "settled" and settled(evidence, posterior, length, gold):
                     stopped = "settled"
                     break
         if progress and stopped != "asked all":

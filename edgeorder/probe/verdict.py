@@ -1,21 +1,17 @@
-"""When to stop asking, and what the answers say in words."""
+"""What the answers say in words."""
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
-from numpy.typing import ArrayLike
-
 from edgeorder.probe.curves import CurvePosterior
+from edgeorder.probe.deciding import AT_LEAST, TELLING, Decision
 from edgeorder.probe.evidence import CLAIM, PositionEvidence
 from edgeorder.probe.family import Shape
 
 Kind: TypeAlias = Literal[Shape, "no effect", "not enough", "invalid"]
 
-AT_LEAST = 10  # questions before an order may count as settled
-_SURE = 0.95
-_TELLING = 0.15  # while a larger difference than this is possible, finding none says nothing
 _DROPPED = 0.2  # share of the questions that may fail before a run is invalid
 _MEANING: dict[Shape, str] = {
     "dip": "the middle is read worse than the edges",
@@ -48,24 +44,12 @@ class Verdict:
             raise ValueError(f"Verdict.more={self.more} does not go with {self.kind!r}")
 
 
-def settled(posterior: CurvePosterior, n: int, gold: ArrayLike | None = None, *, tol: float = 0.02) -> bool:
-    """Return whether asking more would change little: the learned order is near the best with 95 % probability.
-
-    Args:
-        posterior: What has been learned, of 10 questions or more to count as settled.
-        n: Slots in the block.
-        gold: Probability that the gold chunk has each rank; `geometric(n)` if None.
-        tol: Accuracy, 0..1, that does not matter.
-    """
-    return posterior.questions >= AT_LEAST and posterior.within(posterior.best_order(n), gold, tol=tol) >= _SURE
-
-
 def too_many_dropped(asked: int, dropped: int) -> bool:
     """Say whether so many of the questions had no usable reply that the rest may be a selection."""
     return dropped > _DROPPED * (asked + dropped)
 
 
-def verdict(evidence: PositionEvidence, posterior: CurvePosterior, dropped: int = 0) -> Verdict:
+def verdict(evidence: PositionEvidence, posterior: CurvePosterior, decision: Decision, dropped: int = 0) -> Verdict:
     """Return what the run shows.
 
     A proof is a claim about the model, so it comes from the e-process alone; the posterior names the shape.
@@ -73,6 +57,7 @@ def verdict(evidence: PositionEvidence, posterior: CurvePosterior, dropped: int 
     Args:
         evidence: The e-process over the questions.
         posterior: The posterior over the same questions.
+        decision: What `decide` made of both.
         dropped: Questions that were left out because a reply failed, was empty or was cut off.
     """
     asked, excluded = evidence.questions, evidence.excluded()
@@ -82,7 +67,7 @@ def verdict(evidence: PositionEvidence, posterior: CurvePosterior, dropped: int 
         shares = posterior.shape_shares()
         shape = max(_MEANING, key=lambda name: shares[name])
         return Verdict(shape, f"{shape}: {_MEANING[shape]} (proved at question {evidence.proved_at})", excluded)
-    if asked >= AT_LEAST and excluded <= _TELLING:
+    if decision.flat:
         points = math.ceil(100 * excluded)
         return Verdict("no effect", f"no effect shown: differences above {points} points are excluded", excluded)
     more = _more(evidence, excluded)
@@ -92,11 +77,12 @@ def verdict(evidence: PositionEvidence, posterior: CurvePosterior, dropped: int 
 def _more(evidence: PositionEvidence, excluded: float) -> int:
     """Return about how many more questions lead to either outcome, the nearer one, by what was seen so far."""
     asked = max(evidence.questions, 1)
-    totals = [AT_LEAST, asked * (excluded / _TELLING) ** 2]  # an interval narrows with the root of the questions
-    needed = max(totals)
+    # An interval narrows with the root of the questions. Where it is narrow enough, and yet a gain is credible, only a
+    # proof can end it.
+    totals = [max(AT_LEAST, asked * (excluded / TELLING) ** 2)] if excluded > TELLING or asked < AT_LEAST else []
     if evidence.e_value > 1:  # wealth grows by a factor a question
-        needed = min(needed, asked * math.log(CLAIM) / math.log(evidence.e_value))
-    return max(math.ceil(needed) - evidence.questions, 1)
+        totals.append(asked * math.log(CLAIM) / math.log(evidence.e_value))
+    return max(math.ceil(min(totals, default=2 * asked)) - evidence.questions, 1)
 
 
 def wilson(right: int, n: int, level: float = 0.95) -> tuple[float, float]:

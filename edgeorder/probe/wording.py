@@ -101,7 +101,7 @@ def rivals(comparison: Comparison) -> list[Arm]:
 def expected_rows(length: LengthResult, ranks: Sequence[int]) -> list[tuple[str, str, str]]:
     """Return what the curve promises of the named orders and of `ranks`: name, accuracy, points to the best."""
     orders = {"measured": tuple(ranks), **{name: tuple(order(length.chunks)) for name, order in ORDERS.items()}}
-    worth = {name: length.posterior.expected(order) for name, order in orders.items()}
+    worth = {name: length.posterior.expected(order, length.gold or None) for name, order in orders.items()}
     best = max(worth.values())
     return [
         (name, f"{100 * worth[name]:.1f} %", points(worth[name] - best))
@@ -131,8 +131,7 @@ def advice(result: ProbeResult) -> list[str]:
             more = length.verdict.more
             then = f"about {more} more questions would tell" if more else "nothing needs to change"
             lines.append(
-                f"At {length.chunks} chunks position was not shown to matter: {then}. "
-                f'The profile keeps the choice of order="auto" there, {order}.'
+                f"At {length.chunks} chunks position was not shown to matter: {then}. The profile uses {order}."
             )
     return lines
 

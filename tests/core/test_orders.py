@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import ORDERS, Chunk, place
-from edgeorder.orders import checked_permutation, order_name
+from edgeorder.orders import by_accuracy, checked_permutation, order_name
 
 GOLDEN = {
     "relevance": ["", "0", "01", "012", "0123", "01234", "012345", "0123456", "01234567"],
     "reverse": ["", "0", "10", "210", "3210", "43210", "543210", "6543210", "76543210"],
     "bookend": ["", "0", "01", "021", "0231", "02431", "024531", "0246531", "02467531"],
+    "two_to_one": ["", "0", "01", "021", "0231", "02341", "023541", "0235641", "02356741"],
     "bookend_tail": ["", "0", "10", "120", "1320", "13420", "135420", "1356420", "13576420"],
     "long_context_reorder": ["", "0", "10", "021", "1320", "02431", "135420", "0246531", "13576420"],
 }
@@ -31,6 +32,17 @@ def test_the_golden_table_covers_every_named_order() -> None:
 def test_every_order_is_a_permutation(name: str, n: int) -> None:
     """No order loses or repeats a rank."""
     assert sorted(ORDERS[name](n)) == list(range(n))
+
+
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_better_slots_get_better_ranks(accuracy: list[float]) -> None:
+    """By accuracy, down to a tenth of a point; slots that are alike have the ranks that bookend has there, in order."""
+    ranks = by_accuracy(accuracy)
+    slots = sorted(range(len(accuracy)), key=lambda slot: ranks[slot])
+    assert [ranks[slot] for slot in slots] == list(range(len(accuracy)))
+    bookend = ORDERS["bookend"](len(accuracy))
+    keys = [(-round(accuracy[slot], 3), bookend[slot]) for slot in slots]
+    assert keys == sorted(keys)
 
 
 @given(n=st.integers(2, 200))

@@ -12,7 +12,7 @@ from edgeorder import PositionProfile
 from edgeorder.profile import LengthProfile
 from langchain_edgeorder import EdgeOrder
 
-CURVE = LengthProfile(20, 60, "recency", True, (0.5, 0.6, 0.9), (0.4, 0.5, 0.8), (0.6, 0.7, 0.95))
+CURVE = LengthProfile(20, 60, "recency", "measured", 0.12, 0.05, 0.2, (0.5, 0.6, 0.9))
 PROFILE = PositionProfile("acme/m-8b", (CURVE,), {"question": "after", "seed": 7}, "2026-11-30T07:00:00+00:00")
 DOCUMENTS = [Document(page_content=letter * 2000, id=letter) for letter in "ABCDEF"]
 
@@ -41,17 +41,20 @@ def test_documents_stand_where_the_model_reads_best():
     assert [document.id for document in edge.transform_documents(DOCUMENTS)] == list("FEDCBA")
     record = edge.place(DOCUMENTS).record
     assert record.order == "measured"
-    assert record.reason == "measured on acme/m-8b: recency at 20 chunks, 60 questions"
+    assert record.reason == (
+        "measured on acme/m-8b: recency at 20 chunks, 60 questions; "
+        "expected gain over bookend +12.0 points (95 % interval +5.0 to +20.0)"
+    )
 
 
-def test_a_profile_without_a_proof_leaves_the_order_to_auto():
-    """Then documents stand as with the default, and the reason names both."""
-    weak = PositionProfile("m", (LengthProfile(20, 5, "not enough", False, (0.5, 0.6, 0.9)),))
+def test_a_profile_may_decide_for_a_fixed_order():
+    """Then documents stand in it, and the record has its name."""
+    weak = PositionProfile("m", (LengthProfile(20, 5, "not enough", "bookend", 0.01, -0.1, 0.1, (0.5, 0.6, 0.9)),))
     edge = EdgeOrder(order=weak)
-    assert edge.transform_documents(DOCUMENTS) == EdgeOrder().transform_documents(DOCUMENTS)
+    assert [document.id for document in edge.transform_documents(DOCUMENTS)] == list("ACEFDB")
     record = edge.place(DOCUMENTS).record
     assert record.order == "bookend"
-    assert record.reason.startswith("measured on m: not enough at 20 chunks, 5 questions; long block")
+    assert record.reason.startswith("measured on m: not enough at 20 chunks, 5 questions; expected gain over relevance")
 
 
 @pytest.mark.parametrize("there_and_back", [pytest.param(way, id=name) for name, way in ROUND_TRIPS.items()])

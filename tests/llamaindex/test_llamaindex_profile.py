@@ -12,7 +12,7 @@ from edgeorder import OrderRecord, PositionProfile
 from edgeorder.profile import LengthProfile
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
-CURVE = LengthProfile(20, 60, "recency", True, (0.5, 0.6, 0.9), (0.4, 0.5, 0.8), (0.6, 0.7, 0.95))
+CURVE = LengthProfile(20, 60, "recency", "measured", 0.12, 0.05, 0.2, (0.5, 0.6, 0.9))
 PROFILE = PositionProfile("acme/m-8b", (CURVE,), {"question": "after", "seed": 7}, "2026-11-30T07:00:00+00:00")
 NODES = [
     NodeWithScore(node=TextNode(id_=letter, text=letter * 2000), score=1 - n / 9) for n, letter in enumerate("ABCDEF")
@@ -38,13 +38,16 @@ def test_nodes_stand_where_the_model_reads_best() -> None:
     records: list[OrderRecord] = []
     assert placed(Post(order=PROFILE, recorders=[records.append])) == list("FEDCBA")
     assert records[0].order == "measured"
-    assert records[0].reason == "measured on acme/m-8b: recency at 20 chunks, 60 questions"
+    assert records[0].reason == (
+        "measured on acme/m-8b: recency at 20 chunks, 60 questions; "
+        "expected gain over bookend +12.0 points (95 % interval +5.0 to +20.0)"
+    )
 
 
-def test_a_profile_without_a_proof_leaves_the_order_to_auto() -> None:
-    """Then nodes stand as with the default."""
-    weak = PositionProfile("m", (LengthProfile(20, 5, "not enough", False, (0.5, 0.6, 0.9)),))
-    assert placed(Post(order=weak)) == placed(Post()) == list("ACEFDB")
+def test_a_profile_may_decide_for_a_fixed_order() -> None:
+    """Then nodes stand in it."""
+    weak = PositionProfile("m", (LengthProfile(20, 5, "not enough", "relevance", 0.01, -0.1, 0.1, (0.5, 0.6, 0.9)),))
+    assert placed(Post(order=weak)) == list("ABCDEF")
 
 
 @pytest.mark.parametrize("way", ROUND_TRIPS)

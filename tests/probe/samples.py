@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgeorder.orders import ORDERS
 from edgeorder.probe.results import Arm, Asked, Comparison, LengthResult, ProbeResult
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'model' $\\frac [bold]x|y"
@@ -60,7 +59,7 @@ def comparison(
     hard = rng.random(questions)
     arms = []
     for question, shift in (("after", 0.0), ("before", -0.07)):
-        for name in names or ORDERS:
+        for name in names or worth:
             noise = rng.random(questions)
             right = (0.75 * hard + 0.25 * noise) < worth.get(name, 0.8) + shift
             arms.append(Arm(name, question, 20, tuple(right.astype(int).tolist())))

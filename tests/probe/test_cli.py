@@ -138,7 +138,7 @@ def test_a_probe_from_question_to_profile(run: Run, server: ReadingEndpoint, tmp
     assert "Ceiling, gold only: 100 % (30 of 30" in shown
     assert shown.splitlines()[-1] == f"profile: {out}"
     measured = PositionProfile.load(out)
-    assert (measured.model, measured.shows(8), measured.lengths[0].questions) == ("m", True, 30)
+    assert (measured.model, measured.lengths[0].proved, measured.lengths[0].questions) == ("m", True, 30)
     assert measured.order(8)[-1] == 0
     assert measured.prompt is not None
     assert measured.prompt["cases"].endswith("cases.jsonl")
@@ -188,7 +188,7 @@ def test_a_killed_command_goes_on_where_it_stopped(server: ReadingEndpoint, ques
     prompts = [request["messages"][0]["content"] for request in server.asked]
     assert len({*prompts}) == 30 * 7
     assert len(prompts) - 30 * 7 <= 1
-    assert PositionProfile.load(tmp_path / "p.json").shows(8)
+    assert PositionProfile.load(tmp_path / "p.json").lengths[0].proved
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_dry_run_knows_the_pace_of_what_the_cache_holds(run: Run, server: Read
 def test_a_comparison_of_orders(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
     """Arms are shown best first with the difference to the best; report and JSON are written."""
     measured = tmp_path / "p.json"
-    curve = LengthProfile(8, 60, "recency", True, (0.1, 0.5, 0.9))
+    curve = LengthProfile(8, 60, "recency", "measured", 0.3, 0.2, 0.4, (0.1, 0.5, 0.9))
     PositionProfile("m", (curve,)).save(measured)
     data, report = tmp_path / "all.json", tmp_path / "r.html"
     code, shown, err = run(

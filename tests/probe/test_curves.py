@@ -7,8 +7,9 @@ from test_evidence import DEPTHS, U, published, resampled
 
 from edgeorder import ORDERS
 from edgeorder.probe.curves import CurvePosterior, geometric
+from edgeorder.probe.deciding import decide, settled
 from edgeorder.probe.evidence import PositionEvidence
-from edgeorder.probe.verdict import Verdict, settled, verdict, wilson
+from edgeorder.probe.verdict import Verdict, verdict, wilson
 
 N = 20
 AT = np.linspace(0, 1, N)
@@ -54,11 +55,16 @@ def settle(
     rng: np.random.Generator, depths: NDArray[np.float64], answers: NDArray[np.int_], budget: int = 400
 ) -> tuple[int, float]:
     """Return the questions until the order is settled, and the points that it loses to the best order."""
-    posterior, rows = CurvePosterior(depths.tolist()), resampled(rng, answers, 1, budget)[0]
-    while posterior.questions < budget and not settled(posterior, N):
-        posterior.update(rows[posterior.questions])
+    evidence, posterior = PositionEvidence(depths.tolist()), CurvePosterior(depths.tolist())
+    for row in resampled(rng, answers, 1, budget)[0]:
+        evidence.add(row)
+        posterior.update(row)
+        if settled(evidence, posterior, N):
+            break
     accuracy, gold = np.interp(AT, depths, answers.mean(0)), geometric(N)
-    return posterior.questions, 100 * (best(accuracy, gold) - worth(accuracy, posterior.best_order(N), gold))
+    return posterior.questions, 100 * (
+        best(accuracy, gold) - worth(accuracy, decide(evidence, posterior, N).ranks, gold)
+    )
 
 
 def judged(rows: ArrayLike, dropped: int = 0) -> Verdict:
@@ -67,7 +73,7 @@ def judged(rows: ArrayLike, dropped: int = 0) -> Verdict:
     posterior.update(rows)
     for row in np.asarray(rows):
         evidence.add(row)
-    return verdict(evidence, posterior, dropped)
+    return verdict(evidence, posterior, decide(evidence, posterior, N), dropped)
 
 
 MIDDLE = (DEPTHS > 1 / 3) & (DEPTHS < 2 / 3)
@@ -204,11 +210,11 @@ def test_slots_that_are_read_alike_are_ordered_by_bookend() -> None:
 
 def test_ten_questions_are_asked_at_least() -> None:
     """However sure the answers, nine do not settle an order."""
-    posterior = CurvePosterior(5)
-    posterior.update([[1, 1, 1, 1, 1]] * 9)
-    assert not settled(posterior, 10)
-    posterior.update([1, 1, 1, 1, 1])
-    assert settled(posterior, 10)
+    evidence, posterior = PositionEvidence(5), CurvePosterior(5)
+    for asked in range(1, 11):
+        evidence.add([1] * 5)
+        posterior.update([1] * 5)
+        assert settled(evidence, posterior, 10) == (asked == 10)
 
 
 def test_what_makes_no_sense_is_refused() -> None:

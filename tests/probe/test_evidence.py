@@ -1,13 +1,11 @@
 """The e-process: false alarms stay rare however the answers depend, and real effects are found."""
 
-import json
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from published import readers
 
 from edgeorder.probe.evidence import CLAIM, PositionEvidence, checked_depths, combine, e_values, holm
 
@@ -17,23 +15,9 @@ NEIGHBOURS = (0.3, 0.6, 0.9)
 
 
 def published() -> dict[str, tuple[NDArray[np.float64], NDArray[np.int_]]]:
-    """Return published answers with 30 documents by model: relative depths, and 0/1 rows; none where not at hand.
-
-    They are looked for in `shared/data` beside a folder above this one, or beneath $EDGEORDER_SHARED.
-    """
-    named = os.environ.get("EDGEORDER_SHARED")
-    folders = [Path(named)] if named else [folder / "shared" for folder in Path(__file__).parents]
-    files = [folder / "data" / "position-answers.jsonl" for folder in folders]
-    found = next((file for file in files if file.exists()), None)
-    rows = map(json.loads, found.read_text("utf-8").splitlines() if found else [])
-    return {
-        row["model"]: (
-            (np.array(row["positions"]) - 1) / (row["documents"] - 1),
-            np.array([list(map(int, answers)) for answers in row["right"]]),
-        )
-        for row in rows
-        if row["documents"] == 30
-    }
+    """Return published answers of API models with 30 documents: relative depths, and 0/1 rows; none if not at hand."""
+    found = (reader for reader in readers() if reader.group == "API" and reader.chunks == 30)
+    return {reader.model: (reader.depths, reader.answers) for reader in found}
 
 
 def resampled(rng: np.random.Generator, answers: NDArray[np.int_], runs: int, questions: int) -> NDArray[np.int_]:

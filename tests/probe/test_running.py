@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from readers import Reads, answer, box, cases, gold_position, passages, reader
 
-from edgeorder.orders import bookend
 from edgeorder.probe.answers import AnswerCache, Model, Reply
 from edgeorder.probe.cases import Case
 from edgeorder.probe.grading import Grade
@@ -83,13 +82,13 @@ async def test_a_reader_with_a_flaw_is_found_out(reads: Reads, verdict: str, bes
 
 
 async def test_a_reader_that_is_blind_to_position_shows_no_effect() -> None:
-    """Nothing is proved, larger differences are excluded, and the profile leaves the choice to auto."""
+    """Nothing is proved, larger differences are excluded, and the profile says relevance."""
     found = await probe(model(everywhere), cases(60), stop="fixed")
     (length,) = found.lengths
     assert (length.verdict.kind, found.shown, length.changing.right) == ("no effect", (False,), 0)
     assert found.e_value <= 1
-    assert not found.profile().shows(20)
-    assert found.profile().order(20) == bookend(20)
+    assert found.profile().decide(20)[0] == "relevance"
+    assert found.profile().order(20) == tuple(range(20))
 
 
 async def test_ten_questions_of_noise_are_not_enough() -> None:
