@@ -18,7 +18,8 @@ from readers import answer, box, cases
 from typer.testing import CliRunner
 
 from edgeorder import PositionProfile
-from edgeorder.cli import app, main
+from edgeorder.cli import main
+from edgeorder.cli.app import app
 from edgeorder.orders import ORDERS
 from edgeorder.profile import LengthProfile
 

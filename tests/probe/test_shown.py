@@ -25,8 +25,9 @@ from samples import DIP, FLAT, HOSTILE, comparison, length_result, probe_result
 
 from edgeorder.orders import bookend
 from edgeorder.probe import plots, tables, wording
+from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.report import report_html, write_report
-from edgeorder.probe.results import Arm, Comparison, ProbeResult
+from edgeorder.probe.results import ProbeResult
 
 VOID = {"meta", "link", "source", "img", "br"}
 
@@ -323,7 +324,7 @@ def test_a_report_holds_everything_and_needs_nothing(reports: dict[str, Path]) -
         "E-value",
         "dropped for an unusable reply",
         "LongContextReorder puts the best passage last at even counts: −10.0 points to bookend",
-        "edgeorder probe --model acme/reader-8b-instruct --lengths 5,20 --seed 7",
+        "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --seed 7",
         "edgeorder compare --model",
         "examples/questions.jsonl",
         "870 calls",

@@ -1,0 +1,5 @@
+"""The command line: `edgeorder`."""
+
+from edgeorder.cli.app import main
+
+__all__ = ["main"]
