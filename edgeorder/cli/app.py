@@ -1,11 +1,11 @@
 """The app: its commands, and how it ends whatever happens."""
 
 import sys
+import warnings
 from typing import Annotated
 
 from edgeorder.cli.compare import compare
 from edgeorder.cli.export_onnx import export_onnx
-from edgeorder.cli.masking import masked
 from edgeorder.cli.probe import probe
 from edgeorder.cli.terminal import open_streams, say, settle_streams
 from edgeorder.errors import EdgeOrderError, missing_extra
@@ -47,13 +47,15 @@ def main() -> None:
     """Run the command line; an error that a user can mend is one line and exit code 1."""
     open_streams()
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *about: say(f"edgeorder: {message}")
+            app()
     except SystemExit as ended:
         if ended.code == 130:  # what typer makes of Ctrl-C
             say("edgeorder: stopped; with --cache, the same command goes on from here")
         raise
     except (EdgeOrderError, ImportError, OSError, ValueError) as error:
-        say(f"edgeorder: {masked(str(error))}")
+        say(f"edgeorder: {error}")
         sys.exit(1)
     finally:
         settle_streams()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgeorder.cli.terminal import say
-from edgeorder.errors import bad_choice
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import ProbeResult
 
@@ -45,14 +44,14 @@ class Outputs:
         """
         for option, path, suffixes in (("--out", self.profile, (".json",)), ("--report", self.report, _REPORTS)):
             if path and path.suffix.lower() not in suffixes:
-                raise bad_choice(f"the suffix of {option} {path}", path.suffix, suffixes)
+                raise ValueError(f"{option} {path} must end in {' or '.join(suffixes)}")
         named = {Path(path).resolve() for path in read if path is not None}
         for path in filter(None, (self.profile, self.data, self.report)):
+            _check_writable(path)
             if not _is_device(path):
                 if path.resolve() in named:
                     raise ValueError(f"{path} is read or written by another option too; give it a name of its own")
                 named.add(path.resolve())
-            _check_writable(path)
         if self.report:
             import edgeorder.probe.report  # noqa: F401 - an hour later it would be late to find it missing
 
@@ -85,7 +84,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield path
         return
     target = path.resolve()
-    part = target.with_name(f".{os.getpid()}.{target.name}")
+    part = _beside(target)
     try:
         yield part
         with part.open("rb+") as written:
@@ -104,20 +103,26 @@ def _is_device(path: Path) -> bool:
 
 
 def _check_writable(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"no folder {path.parent} to write {path.name} in; make it first")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file in it")
-    if _is_device(path):
-        if not os.access(path, os.W_OK):
-            raise PermissionError(f"{path} may not be written to; name another file")
-        return
     try:
-        part = path.resolve().with_name(f".{os.getpid()}.{path.name}")
-        part.touch()
-        part.unlink()
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"no folder {path.parent} to write {path.name} in; make it first")
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; name a file in it")
+        if not _is_device(path):
+            part = _beside(path.resolve())
+            part.touch()
+            part.unlink()
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(f"{path} may not be written to; name another file")
     except OSError as error:
+        if error.strerror is None:  # one of the above
+            raise
         raise OSError(f"{path} cannot be written ({error.strerror}); name another file") from error
+
+
+def _beside(path: Path) -> Path:
+    """Return where a file is written before it takes its place; the suffix says what a figure is."""
+    return path.with_name(f".{os.getpid()}.{path.name}")
 
 
 def _kept(path: Path, write: Callable[[Path], object]) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import join
 from typing import Any, TypeVar
 
-from edgeorder.cli.masking import masked
+from edgeorder.cli.masking import shown
 from edgeorder.cli.options import legible
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import say
@@ -109,7 +109,7 @@ class Run:
         """Run the probe."""
 
         async def run(model: Model, cache: AnswerCache | None, grade: Grader) -> ProbeResult:
-            with progress("Probing") as shown:
+            with progress("Probing") as step:
                 return await probe(
                     model,
                     self.cases,
@@ -120,7 +120,7 @@ class Run:
                     cache=cache,
                     grade=grade,
                     concurrency=self.concurrency,
-                    progress=shown,
+                    progress=step,
                     about=self._about(),
                     command=command(),
                 )
@@ -131,7 +131,7 @@ class Run:
         """Run the comparison."""
 
         async def run(model: Model, cache: AnswerCache | None, grade: Grader) -> Comparison:
-            with progress("Comparing") as shown:
+            with progress("Comparing") as step:
                 return await compare(
                     model,
                     self.cases,
@@ -143,7 +143,7 @@ class Run:
                     grade=grade,
                     concurrency=self.concurrency,
                     seed=self.seed,
-                    progress=shown,
+                    progress=step,
                     about=self._about(),
                     command=command(),
                 )
@@ -188,9 +188,9 @@ async def _closed(model: Model) -> None:
     try:
         await model.aclose()
     except Exception as error:  # noqa: BLE001 - whatever it is
-        say(f"edgeorder: {model.name} could not be closed: {masked(str(error))}")
+        say(f"edgeorder: {model.name} could not be closed: {error}")
 
 
 def command() -> str:
     """Return what reproduces this call, without credentials."""
-    return masked(join(["edgeorder", *sys.argv[1:]]))
+    return shown(join(["edgeorder", *sys.argv[1:]]))

@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
+from edgeorder.cli.masking import shown
+
 _ASCII = {"–": "-", "−": "-", "—": "-", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'}
 
 
@@ -79,9 +81,9 @@ def settle_streams() -> None:
 
 
 def say(line: str) -> None:
-    """Print one line on stderr, if it can be."""
+    """Print one line on stderr, if it can be, without secrets."""
     stream = Steady(sys.stderr)
-    stream.write(" ".join(line.split()) + "\n")
+    stream.write(" ".join(shown(line).split()) + "\n")
     stream.flush()
 
 

@@ -110,7 +110,7 @@ async def compare(
                 break
     return Comparison(
         model.name,
-        {**setup_of(setup, about, model), "gold_ranks": _gold_ranks(cases)},
+        {**setup_of(setup, about, asker), "gold_ranks": _gold_ranks(cases)},
         tuple(_arm(way, [row[number] for row in rows]) for number, way in enumerate(ways)),
         dropped=len(dropped),
         faults=faults(dropped),

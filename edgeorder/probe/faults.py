@@ -15,7 +15,10 @@ _REMEDIES = (  # by what the kind begins with
     ("status 429", "lower --concurrency: it is asked too fast"),
     ("status 4", "see what it refuses; a prompt that is too long for it needs fewer --chunks"),
     ("status 5", "the server fails: run it again later"),
-    (("timeout", "no answer within", "connection"), "lower --concurrency, or run it again when the server is well"),
+    (
+        ("timeout", "no answer within", "connection", "cannot be reached"),
+        "lower --concurrency, or run it again when the server is well",
+    ),
 )
 _LONGEST = 200  # characters of an example
 
@@ -55,9 +58,10 @@ class Unusable(Exception):  # noqa: N818 - it ends a question, not the run
 
     @classmethod
     def of_error(cls, error: str) -> "Unusable":
-        """Return that of a reply's error, such as "429: too many requests": its kind is what stands before a colon."""
-        kind, _, _ = _plain(error).partition(":")
-        return cls(f"status {kind}" if re.fullmatch(r"\d{3}", kind) else kind[:60] or "error", error)
+        """Return that of a reply's error: its kind is the HTTP status, or what stands before a colon or a bracket."""
+        kind = re.split(r"[:(]", _plain(error))[0].strip()
+        status = re.match(r"\d{3}\b", kind)
+        return cls(f"status {status[0]}" if status else kind[:60] or "error", error)
 
 
 def faults(unusable: Iterable[Unusable]) -> tuple[Fault, ...]:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
         number = 1
         try:
             while line := stream.readline(_LONGEST + 1):
+                line = line.removeprefix(BOM_UTF8)  # in the middle too: files that were put together
                 if len(line) > _LONGEST:
                     raise ValueError(f"{path}:{number} is longer than {_LONGEST:,} bytes; write one JSON object a line")
                 if line.strip():
@@ -49,7 +51,7 @@ def _value(line: bytes, where: str) -> Any:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in line:
         raise ValueError(f"{where} is not UTF-8 but looks like UTF-16; run: iconv -f UTF-16 -t UTF-8")
     try:
-        return json.loads(line.decode("utf-8-sig"))
+        return json.loads(line.decode())
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{where} is not UTF-8 (byte 0x{line[error.start]:02x}); if it is Latin-1, run: iconv -f LATIN1 -t UTF-8"

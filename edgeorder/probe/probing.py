@@ -98,7 +98,7 @@ async def probe(
             break
     return ProbeResult(
         model.name,
-        setup_of(asker.setup, about, model),
+        setup_of(asker.setup, about, asker),
         tuple(lengths),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - started, 1),

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -32,12 +32,17 @@ class Asker:
         model: The model.
         cache: Where answers are kept; None for nowhere.
         grade: What says whether an answer is right.
+
+    Attributes:
+        calls: Calls that were made.
+        unsent: Settings that were asked for and not sent, since the model refuses them.
     """
 
     model: Model
     cache: AnswerCache | None
     grade: Grader
-    calls: int = 0
+    calls: int = field(default=0, init=False)
+    unsent: dict[str, Any] = field(default_factory=dict, init=False)
 
     async def ask(self, prompt: str, case: Case, *, may_be_silent: bool = False) -> tuple[Reply, Grade]:
         """Return the reply and its grade. A reply that was cut is graded as it stands.
@@ -52,6 +57,7 @@ class Asker:
             TypeError: If the grader gives something else than a `Grade`.
         """
         reply = await ask_cached(_Counted(self), prompt, self.cache)
+        self.unsent.update((name, self.model.settings.get(name)) for name in getattr(reply, "unsent", ()))
         if reply.error is not None:
             raise Unusable.of_error(reply.error)
         if not without_thoughts(reply.text) and not (may_be_silent and was_whole(reply)):
@@ -146,7 +152,7 @@ def side_by_side(concurrency: int | None, model: Model) -> int:
     return concurrency or model.concurrency
 
 
-def setup_of(setup: Setup, about: dict[str, Any] | None, model: Model) -> dict[str, Any]:
-    """Return how the model was asked, for a result; settings that it refused and that were not sent among it."""
-    unsent = dict(getattr(model, "unsent", {}))
-    return {**setup.to_dict(), **(about or {}), **({"unsent": unsent} if unsent else {})}
+def setup_of(setup: Setup, about: dict[str, Any] | None, asker: Asker) -> dict[str, Any]:
+    """Return how the model was asked, for a result."""
+    unsent = {**getattr(asker.model, "unsent", {}), **asker.unsent}
+    return {**setup.to_dict(), **(about or {}), **({"unsent": dict(sorted(unsent.items()))} if unsent else {})}

@@ -48,7 +48,7 @@ def length_result(
 def probe_result(*lengths: LengthResult, model: str = "acme/reader-8b-instruct") -> ProbeResult:
     """Return a run of the probe; of two lengths if none are given."""
     lengths = lengths or (length_result(20), length_result(5, 40, FLAT, dropped=2, seed=2))
-    command = "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --seed 7"
+    command = "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --depths 5 --seed 7"
     return ProbeResult(model, SETUP, lengths, "2026-11-30T07:00:00Z", 1234.5, 870, command)
 
 
