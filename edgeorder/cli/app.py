@@ -4,16 +4,13 @@ import sys
 import warnings
 from typing import Annotated
 
+import typer
+
 from edgeorder.cli.compare import compare
 from edgeorder.cli.export_onnx import export_onnx
 from edgeorder.cli.probe import probe
 from edgeorder.cli.terminal import open_streams, say, settle_streams
-from edgeorder.errors import EdgeOrderError, missing_extra
-
-try:
-    import typer
-except ModuleNotFoundError as error:
-    raise missing_extra("typer", "cli") from error
+from edgeorder.errors import EdgeOrderError
 
 app = typer.Typer(
     help="Place retrieved chunks in a RAG prompt.",

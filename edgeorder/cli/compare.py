@@ -3,14 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from edgeorder.cli import options
 from edgeorder.cli.terminal import say, show
-from edgeorder.errors import missing_extra
-
-try:
-    import typer
-except ModuleNotFoundError as error:
-    raise missing_extra("typer", "cli") from error
 
 
 def compare(

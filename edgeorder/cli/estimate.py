@@ -32,7 +32,7 @@ def comparison_estimate(run: Run, orders: Sequence[str | Order], question_places
 
     def prompts(case: Case) -> Iterable[str]:
         rank = gold_rank(case, max(run.chunks), run.seed)
-        return {
+        yield from {
             setup.text(
                 case.question,
                 placed(

@@ -3,12 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from edgeorder.errors import missing_extra
-
-try:
-    import typer
-except ModuleNotFoundError as error:
-    raise missing_extra("typer", "cli") from error
+import typer
 
 
 def export_onnx(

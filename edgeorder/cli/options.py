@@ -4,15 +4,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
 
-from edgeorder.errors import bad_choice, missing_extra
+from typer import Option
+
+from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS, Order
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import QuestionPlace
-
-try:
-    from typer import Option
-except ModuleNotFoundError as error:
-    raise missing_extra("typer", "cli") from error
 
 T = TypeVar("T")
 

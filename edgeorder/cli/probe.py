@@ -3,17 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from edgeorder.cli import options
 from edgeorder.cli.terminal import say, show
-from edgeorder.errors import missing_extra
 
 if TYPE_CHECKING:
     from edgeorder.probe.probing import Stop
-
-try:
-    import typer
-except ModuleNotFoundError as error:
-    raise missing_extra("typer", "cli") from error
 
 
 def probe(

@@ -3,6 +3,7 @@
 import codecs
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Any, TextIO
@@ -10,6 +11,8 @@ from typing import Any, TextIO
 from edgeorder.cli.masking import shown
 
 _ASCII = {"–": "-", "−": "-", "—": "-", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'}
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -81,9 +84,9 @@ def settle_streams() -> None:
 
 
 def say(line: str) -> None:
-    """Print one line on stderr, if it can be, without secrets."""
+    """Print one line on stderr, if it can be, without secrets and without codes that a terminal would obey."""
     stream = Steady(sys.stderr)
-    stream.write(" ".join(shown(line).split()) + "\n")
+    stream.write(" ".join(_CONTROLS.sub(" ", shown(line)).split()) + "\n")
     stream.flush()
 
 

@@ -1,7 +1,8 @@
 """The position probe (extra `probe`): does position matter to a model, and which order suits it?
 
 The flow, a file each:
-    cases -> trials (the same chunks, permuted) -> model -> grades -> evidence, posterior -> verdict, profile, report
+    cases (loaded or made) -> trials (the same chunks, permuted) -> model -> grades -> evidence, posterior -> verdict,
+    profile, report
 """
 
 from importlib import import_module

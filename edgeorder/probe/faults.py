@@ -12,6 +12,7 @@ _REMEDIES = (  # by what the kind begins with
     (CUT, "raise --max-tokens: something before the answer, such as thoughts, uses all of them"),
     (EMPTY, "ask another way (--instruction, --style), or another model"),
     (UNGRADED, "take a judge that says yes or no"),
+    ("the judge failed", "mend what it says, or take another judge"),
     ("status 429", "lower --concurrency: it is asked too fast"),
     ("status 4", "see what it refuses; a prompt that is too long for it needs fewer --chunks"),
     ("status 5", "the server fails: run it again later"),

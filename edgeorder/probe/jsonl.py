@@ -59,4 +59,5 @@ def _value(line: bytes, where: str) -> Any:
     except RecursionError as error:
         raise ValueError(f"{where} is nested too deeply; write one flat JSON object a line") from error
     except ValueError as error:
-        raise ValueError(f"{where} is no JSON ({error}); write one JSON object a line") from error
+        said = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+        raise ValueError(f"{where} is no JSON ({said}); write one JSON object a line") from error

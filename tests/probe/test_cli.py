@@ -275,6 +275,12 @@ def test_a_judge_grades(run: Run, server: ReadingEndpoint, tmp_path: Path) -> No
     assert found["setup"]["judge"] == "wise"
     assert [question["right"] for question in found["lengths"][0]["questions"]] == [[0, 0, 0, 1, 1]] * 3
     assert [request["model"] for request in server.asked].count("wise") == 3 * 7
+    server.says = lambda prompt: {"status": 400, "message": "tired"} if "Reply yes or no." in prompt else None
+    code, _, err = run("probe", "--judge", "wise", "--questions", 3)
+    assert code == 3
+    assert re.search(
+        r"; 1 unusable: the judge failed \(400: .*tired.*\); mend what it says, or take another judge;", err
+    )
     _, shown, _ = run("probe", "--judge", "wise", "--dry-run")
     assert "The judge is asked once more for each." in shown
 

@@ -18,7 +18,7 @@ from reading import ReadingEndpoint, case_file, reading
 from edgeorder import PositionProfile
 from edgeorder.cli.masking import shown
 from edgeorder.cli.progress import progress
-from edgeorder.cli.terminal import Steady, show
+from edgeorder.cli.terminal import Steady, say, show
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 CODE = "from edgeorder.cli import main; main()"
@@ -60,15 +60,12 @@ def shell(server: ReadingEndpoint, tmp_path: Path) -> Shell:
 @pytest.mark.parametrize(
     ("line", "code", "out", "err"),
     [
-        pytest.param("{probe} >&-", 0, "", "", id="no stdout"),
         pytest.param("{probe} 2>&-", 0, "profile: p.json", "", id="no stderr"),
         pytest.param("{probe} --cache c --json all.json <&- >&- 2>&-", 0, "", "", id="none of them"),
         pytest.param("{probe} | head -n 1; exit ${{PIPESTATUS[0]}}", 0, "5 chunks", "", id="a reader that leaves"),
-        pytest.param("{probe} | true; exit ${{PIPESTATUS[0]}}", 0, "", "", id="a reader that reads nothing"),
         pytest.param("{probe} 2> >(true)", 0, "profile: p.json", "", id="nobody at stderr"),
         pytest.param("{probe} > /dev/full", 0, "", "edgeorder: not everything could be printed: [Errno 28]", id="full"),
         pytest.param("{probe} --json /dev/full", 1, "5 chunks", "/dev/full could not be written (No space", id="json"),
-        pytest.param("{probe} --json /dev/stdout >&-", 0, "", "", id="JSON to a closed stdout"),
     ],
 )
 def test_whatever_the_streams_are_the_profile_is_kept(
@@ -145,6 +142,12 @@ def test_a_stream_that_breaks_goes_silent_and_knows_why() -> None:
     assert [stream.write("one"), stream.write("two")] == [3, 3]
     stream.flush()
     assert (written, str(stream.broken), stream.encoding) == (["one"], "[Errno 28] full", "utf-8")
+
+
+def test_a_line_obeys_no_server(capfd: pytest.CaptureFixture[str]) -> None:
+    """What a server said may hold line breaks and terminal codes; the line does not."""
+    say("edgeorder: 500:\x1b[2J\x9b2J gone\r\n\x00for good")
+    assert capfd.readouterr() == ("", "edgeorder: 500: [2J 2J gone for good\n")
 
 
 def test_what_cannot_be_shown_ends_nothing(capfd: pytest.CaptureFixture[str]) -> None:
