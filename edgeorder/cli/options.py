@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias
 
 from typer import Option
 
@@ -10,8 +10,6 @@ from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS, Order
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import QuestionPlace
-
-T = TypeVar("T")
 
 
 class StyleChoice(StrEnum):
@@ -92,18 +90,12 @@ def named_orders(text: str, profile: Path | None) -> list[str | Order]:
     return [PositionProfile.load(profile) if profile and name == "measured" else name for name in names]
 
 
-def legible(option: str, text: T) -> T:
-    """Return the text of an option.
-
-    Raises:
-        ValueError: If the bytes that were typed are no UTF-8: no model could be sent them.
-    """
-    if isinstance(text, str) and not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(f"{option}={text!r:.60} is not UTF-8") from error
-    return text
+def check_legible(option: str, text: str | None) -> None:
+    """Raise ValueError if the bytes that were typed are no UTF-8: no model could be sent them."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{option}={text!r:.60} is not UTF-8") from error
 
 
 def _names(option: str, text: str, choices: "dict[str, QuestionPlace] | tuple[str, ...]") -> list[str]:

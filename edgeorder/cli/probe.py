@@ -77,7 +77,8 @@ def probe(
     kept = outputs.write(found, measured=out)
     show(probe_table(found), *verdict_lines(found), *([f"profile: {out}"] if out and found.valid and kept else []))
     if not found.valid:
-        say(f"edgeorder: {unusable_line(found.lengths[-1].faults)}; no profile was made of this run")
+        faults = [fault for length in found.lengths for fault in length.faults]
+        say(f"edgeorder: {unusable_line(faults)}; no profile was made of this run")
         raise typer.Exit(3)
     if not kept:
         raise typer.Exit(1)

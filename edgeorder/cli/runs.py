@@ -11,7 +11,7 @@ from shlex import join
 from typing import Any, TypeVar
 
 from edgeorder.cli.masking import shown
-from edgeorder.cli.options import legible
+from edgeorder.cli.options import check_legible
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import say
 from edgeorder.orders import Order
@@ -74,7 +74,7 @@ class Run:
 
     def __post_init__(self) -> None:
         for name in ("model", "base_url", "judge", "judge_base_url", "instruction"):
-            legible("--" + name.replace("_", "-"), getattr(self, name))
+            check_legible("--" + name.replace("_", "-"), getattr(self, name))
         if self.judge_base_url and not self.judge:
             raise ValueError("--judge-base-url needs --judge MODEL")
         if self.cache and self.cache.exists() and not self.cache.is_dir():

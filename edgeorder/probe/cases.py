@@ -92,8 +92,10 @@ class Case:
             if not has_words(alias):
                 raise ValueError(f"case {self.id!r}: no answer can be recognised by {alias!r}; give letters or digits")
         rank = self.gold_rank
-        if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int) or rank < 1):
-            raise ValueError(f"gold_rank={rank!r:.40} must be a whole number from 1 up")
+        if rank is not None:
+            if isinstance(rank, bool) or not isinstance(rank, Integral) or rank < 1:
+                raise ValueError(f"gold_rank={rank!r:.40} must be a whole number from 1 up")
+            object.__setattr__(self, "gold_rank", int(rank))
 
 
 def holds(chunk: CaseChunk, answers: Iterable[str]) -> bool:

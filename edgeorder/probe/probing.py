@@ -28,7 +28,7 @@ from edgeorder.probe.running import (
     was_whole,
 )
 from edgeorder.probe.trials import Setup, others, spread, with_gold_at
-from edgeorder.probe.verdict import settled
+from edgeorder.probe.verdict import settled, too_many_dropped
 
 Stop: TypeAlias = Literal["settled", "proved", "fixed"]
 
@@ -154,6 +154,8 @@ class _Prober(Asker):
                     self.progress(done, lengths * len(cases))
                 if hopeless(len(questions), len(dropped), len(cases)):
                     stopped = GAVE_UP
+                elif too_many_dropped(len(questions), len(dropped)):
+                    continue  # it is invalid as it stands, and may become valid
                 elif self.stop == "proved" and evidence.proved:
                     stopped = "proved"
                 elif self.stop == "settled" and settled(posterior, length.chunks, gold):

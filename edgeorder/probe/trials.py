@@ -5,6 +5,7 @@ Prompts are made by `edgeorder.place`, so that what is measured is what is later
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import index
 from random import Random
 from typing import Any
 
@@ -77,6 +78,7 @@ def spread(chunks: int, depths: int) -> tuple[int, ...]:
     >>> spread(20, 7)
     (1, 4, 7, 10, 14, 17, 20)
     """
+    chunks, depths = index(chunks), index(depths)
     if not 3 <= depths <= chunks:
         raise ValueError(f"depths={depths} must be from 3 to the number of chunks, {chunks}")
     if depths > _MOST_DEPTHS:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from readers import answer, box, cases, everywhere, gold_position, lasting, model, passages
+from readers import Reads, answer, at_the_tail, box, cases, everywhere, gold_position, lasting, model, passages
 
 from edgeorder.probe.answers import AnswerCache, Reply
 from edgeorder.probe.comparing import compare
@@ -34,13 +34,15 @@ def asks(prompt: str) -> int:
     return box(prompt[prompt.index("Question:") :])
 
 
-def flawed(says: Callable[[int], Reply | None], at: int | None = 5, concurrency: int = 1) -> CalledModel:
+def flawed(
+    says: Callable[[int], Reply | None], at: int | None = 5, concurrency: int = 1, reads: Reads = everywhere
+) -> CalledModel:
     """Return a reader that, with the gold chunk at that position, says for some cases what `says` returns."""
 
     async def read(prompt: str) -> str | Reply:
         if gold_position(prompt) == at and len(passages(prompt)) != 1 and (said := says(asks(prompt))):
             return said
-        return answer(prompt, everywhere)
+        return answer(prompt, reads)
 
     return CalledModel(read, "m", concurrency=concurrency)
 
@@ -145,6 +147,15 @@ async def test_a_run_whose_first_ten_questions_are_mostly_unusable_stops_there()
     assert not found.valid
     found = await probed(lambda case: UNUSABLE["empty"] if case in (0, 1, 2, 3, 4) else None, n=40)
     assert (found.lengths[0].stopped, found.valid) == ("asked all", True)
+
+
+@pytest.mark.parametrize("reads", [at_the_tail, everywhere])
+async def test_a_run_is_not_settled_while_it_is_invalid(reads: Any) -> None:
+    """Three of the first thirteen dropped would make a settled run invalid: it goes on until they are few enough."""
+    reader = flawed(lambda case: UNUSABLE["failed"] if case < 3 else None, at=20, reads=reads)
+    (length,) = (await probe(reader, cases(40))).lengths
+    assert (length.stopped, len(length.questions), length.dropped) == ("settled", 12, 3)
+    assert length.verdict.kind != "invalid"
 
 
 async def test_what_one_length_shows_to_be_hopeless_is_not_asked_at_another() -> None:
