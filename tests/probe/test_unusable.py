@@ -154,7 +154,8 @@ async def test_a_run_is_not_settled_while_it_is_invalid(reads: Any) -> None:
     """Three of the first thirteen dropped would make a settled run invalid: it goes on until they are few enough."""
     reader = flawed(lambda case: UNUSABLE["failed"] if case < 3 else None, at=20, reads=reads)
     (length,) = (await probe(reader, cases(40))).lengths
-    assert (length.stopped, len(length.questions), length.dropped) == ("settled", 12, 3)
+    assert (length.stopped, length.dropped) == ("settled", 3)
+    assert len(length.questions) >= 12
     assert length.verdict.kind != "invalid"
 
 
