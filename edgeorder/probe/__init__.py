@@ -1,10 +1,12 @@
 """The position probe (extra `probe`): does position matter to a model, and which order suits it?
 
 The flow, a file each:
-    cases -> trials (the same chunks, permuted) -> model -> grades -> evidence, posterior -> verdict, profile, report
+    cases (loaded or made) -> trials (the same chunks, permuted) -> model -> grades -> evidence, posterior -> verdict,
+    profile, report
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.errors import missing_extra
@@ -12,35 +14,43 @@ from edgeorder.errors import missing_extra
 if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache as AnswerCache
     from edgeorder.probe.answers import Reply as Reply
+    from edgeorder.probe.case_files import read_cases as read_cases
+    from edgeorder.probe.case_files import write_cases as write_cases
     from edgeorder.probe.cases import Case as Case
     from edgeorder.probe.cases import CaseChunk as CaseChunk
-    from edgeorder.probe.cases import load_cases as load_cases
+    from edgeorder.probe.comparing import compare as compare
+    from edgeorder.probe.comparison import Comparison as Comparison
+    from edgeorder.probe.faults import Fault as Fault
     from edgeorder.probe.grading import Grade as Grade
     from edgeorder.probe.grading import ModelGrader as ModelGrader
+    from edgeorder.probe.loading import answer_limit as answer_limit
+    from edgeorder.probe.loading import load_cases as load_cases
     from edgeorder.probe.models import ModelError as ModelError
     from edgeorder.probe.models import as_model as as_model
+    from edgeorder.probe.probing import probe as probe
     from edgeorder.probe.report import write_report as write_report
-    from edgeorder.probe.results import Comparison as Comparison
     from edgeorder.probe.results import ProbeResult as ProbeResult
-    from edgeorder.probe.running import compare as compare
-    from edgeorder.probe.running import probe as probe
     from edgeorder.probe.trials import Setup as Setup
 
 _HOMES = {
     "AnswerCache": "answers",
     "Case": "cases",
-    "Comparison": "results",
+    "CaseChunk": "cases",
+    "Comparison": "comparison",
+    "Fault": "faults",
     "Grade": "grading",
     "ModelError": "models",
     "ModelGrader": "grading",
-    "CaseChunk": "cases",
     "ProbeResult": "results",
     "Reply": "answers",
     "Setup": "trials",
+    "answer_limit": "loading",
     "as_model": "models",
-    "compare": "running",
-    "load_cases": "cases",
-    "probe": "running",
+    "compare": "comparing",
+    "load_cases": "loading",
+    "probe": "probing",
+    "read_cases": "case_files",
+    "write_cases": "case_files",
     "write_report": "report",
 }
 __all__ = list(_HOMES)
@@ -52,7 +62,10 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"edgeorder.probe.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name), "probe") from error
+        package = str(error.name).partition(".")[0]
+        if find_spec(package):  # it is there, and broken
+            raise
+        raise missing_extra(package, "probe") from error
 
 
 def __dir__() -> list[str]:

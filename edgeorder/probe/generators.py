@@ -13,6 +13,7 @@ _KINDS = (  # a record of a person and a year, and what is asked
     ("{} retired in {}.", "In which year did {} retire?"),
 )
 _YEARS = range(1900, 2000)
+_MOST = 1_000_000  # passages of all cases together, which take about 300 MB
 _FIRST_NAMES = (
     *("Ada", "Anton", "Bruno", "Clara", "Diego", "Edith", "Elsa", "Emil", "Felix", "Greta", "Hugo", "Ines", "Ivan"),
     *("Jonas", "Karl", "Lena", "Mara", "Milo", "Nadia", "Noor", "Oscar", "Pavel", "Priya", "Rosa", "Salma", "Thea"),
@@ -37,13 +38,13 @@ def facts(n: int, chunks: int = 20, seed: int = 0) -> list[Case]:
         seed: Another seed gives other cases.
 
     Raises:
-        ValueError: For fewer than 2 chunks, or more than there are years.
+        ValueError: For fewer than 2 chunks, more than there are years, or more than a million in all.
 
     >>> case = facts(1)[0]
     >>> case.question, case.answers, case.gold.text
     ('In which year did Pavel Almeida get married?', ('1986',), 'Pavel Almeida got married in 1986.')
     """
-    check_chunks(chunks)
+    _check(n, chunks)
     if chunks > len(_YEARS):
         raise ValueError(f"chunks={chunks}: facts has {len(_YEARS)} years; use fewer chunks, or kv")
     cases = []
@@ -69,12 +70,12 @@ def key_values(n: int, chunks: int = 20, seed: int = 0) -> list[Case]:
         seed: Another seed gives other cases.
 
     Raises:
-        ValueError: For fewer than 2 chunks.
+        ValueError: For fewer than 2 chunks, or more than a million in all.
 
     >>> key_values(1)[0].question
     'What is the value of the key e992cce7?'
     """
-    check_chunks(chunks)
+    _check(n, chunks)
     cases = []
     for number in range(n):
         draw = random.Random(f"kv {seed} {number}")  # noqa: S311
@@ -84,3 +85,10 @@ def key_values(n: int, chunks: int = 20, seed: int = 0) -> list[Case]:
         question = f"What is the value of the key {key}?"
         cases.append(Case(f"kv-{seed}-{number}", question, (value,), gold, tuple(distractors)))
     return cases
+
+
+def _check(n: int, chunks: int) -> None:
+    """Raise ValueError for a block that is too short, or for more than the memory holds."""
+    check_chunks(chunks)
+    if n * chunks > _MOST:
+        raise ValueError(f"{n} cases of {chunks} chunks are more than {_MOST:,} passages; make fewer")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from edgeorder.errors import bad_choice, missing_extra
-from edgeorder.probe.results import Arm, Comparison, LengthResult, ProbeResult
+from edgeorder.probe.comparison import Arm, Comparison
+from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.wording import measured, percent, ranked, rivals
 
 try:
@@ -20,7 +21,7 @@ try:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import PercentFormatter
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise missing_extra("matplotlib", "probe") from error
 
 _GRID = [place / 60 for place in range(61)]  # depths at which the fitted curve is drawn
@@ -212,25 +213,18 @@ def _figure(size: tuple[float, float], label: str) -> Figure:
     return figure
 
 
-def _settled(figure: Figure) -> Figure:
-    """Lay the figure out and make its tick labels while the style holds, and keep it so however often it is saved."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
 def _percents() -> PercentFormatter:
     return PercentFormatter(1, 0, symbol=" %")
 
 
 def _names(arms: list[Arm]) -> list[str]:
     """Return short names, less what all arms have in common."""
-    several = {field: len({getattr(arm, field) for arm in arms}) > 1 for field in ("question", "top_k")}
+    several = {field: len({getattr(arm, field) for arm in arms}) > 1 for field in ("question_place", "chunks")}
     names = []
     for arm in arms:
         name = arm.order
-        name += f", question {arm.question}" if several["question"] else ""
-        name += f", top {arm.top_k}" if several["top_k"] else ""
+        name += f", question {arm.question_place}" if several["question_place"] else ""
+        name += f", top {arm.chunks}" if several["chunks"] else ""
         name = " ".join(name.split())
         names.append(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…")
     return names

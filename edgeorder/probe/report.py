@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from edgeorder.errors import missing_extra
-from edgeorder.orders import ORDERS
 from edgeorder.probe import plots, wording
-from edgeorder.probe.results import Comparison, LengthResult, ProbeResult
-from edgeorder.profile import PositionProfile
+from edgeorder.probe.comparison import Comparison
+from edgeorder.probe.results import LengthResult, ProbeResult
+from edgeorder.probe.snippets import arm_code, profile_code
 
 try:
     import jinja2
     from markupsafe import Markup
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise missing_extra("jinja2", "probe") from error
 
 PHONE = 600  # CSS pixels up to which the narrow figures are shown
-_SETTINGS = {"after", "before", "both"}  # question places that `EdgeOrder(question=)` takes
 
 
 def write_report(
@@ -28,7 +27,7 @@ def write_report(
     probe: ProbeResult | None = None,
     comparison: Comparison | None = None,
     *,
-    profile: str = "my-model.json",
+    profile: str | None = "my-model.json",
 ) -> Path:
     """Write what was found as one HTML file, without scripts and without a request to anywhere.
 
@@ -36,7 +35,7 @@ def write_report(
         path: The file.
         probe: What the probe found.
         comparison: What a comparison found.
-        profile: Where the profile was saved, for the line of code that uses it.
+        profile: Where the profile was saved, for the line of code that uses it; None if it was not.
 
     Raises:
         ValueError: Without either, for a probe of no length or a comparison of no arms.
@@ -44,12 +43,13 @@ def write_report(
     if probe is None and comparison is None:
         raise ValueError("nothing to report: give a probe, a comparison, or both")
     path = Path(path)
-    path.write_text(report_html(probe, comparison, profile=profile), encoding="utf-8")
+    # "replace": of a lone surrogate in a name or a path, nothing that is legible can be written.
+    path.write_text(report_html(probe, comparison, profile=profile), encoding="utf-8", errors="replace")
     return path
 
 
 def report_html(
-    probe: ProbeResult | None = None, comparison: Comparison | None = None, *, profile: str = "my-model.json"
+    probe: ProbeResult | None = None, comparison: Comparison | None = None, *, profile: str | None = "my-model.json"
 ) -> str:
     """Return the report as `write_report` writes it."""
     if probe is not None and not probe.lengths:
@@ -70,13 +70,14 @@ def report_html(
     )
 
 
-def _probe_section(probe: ProbeResult, profile: str) -> dict[str, Any]:
+def _probe_section(probe: ProbeResult, profile: str | None) -> dict[str, Any]:
     return {
         "figure": _figure(plots.curve_figure, probe),
         "alt": _curve_alt(probe),
         "headlines": [wording.headline(probe, place) for place in range(len(probe.lengths))],
         "advice": wording.advice(probe),
-        "code": _code(f"order=PositionProfile.load({json.dumps(profile)})", profiled=True) if probe.valid else "",
+        "saved": profile is not None,
+        "code": profile_code(profile or "profile.json") if probe.valid else "",
         "e_value": wording.number(probe.e_value),
         "lengths": [_length(probe, place) for place in range(len(probe.lengths))],
         "head": wording.CURVE_HEAD,
@@ -103,18 +104,14 @@ def _length(probe: ProbeResult, place: int) -> dict[str, Any]:
     }
 
 
-def _comparison_section(comparison: Comparison, profile: str) -> dict[str, Any]:
+def _comparison_section(comparison: Comparison, profile: str | None) -> dict[str, Any]:
     best = comparison.best
-    profiled = best.order == PositionProfile.name
-    order = f"PositionProfile.load({json.dumps(profile)})" if profiled else json.dumps(best.order)
-    settings = f"order={order}" + (f', question="{best.question}"' if best.question in _SETTINGS else "")
-    known = profiled or best.order in ("auto", *ORDERS)  # of an order of one's own only its name is known
     return {
         "figure": _figure(plots.orders_figure, comparison),
         "alt": "Dots with intervals, one for each way of asking. " + " ".join(wording.comparison_lines(comparison)),
         "lines": wording.comparison_lines(comparison),
-        "code": _code(settings, profiled=profiled) if known else "",
-        "top_k": best.top_k,
+        "code": arm_code(best, comparison.setup, profile) if comparison.valid else "",
+        "chunks": best.chunks,
         "questions": len(best.right),
         "head": wording.ARMS_HEAD,
         "rows": wording.arm_rows(comparison),
@@ -150,11 +147,6 @@ def _ends(length: LengthResult) -> str:
     return (
         f"{right}; closed book {wording.percent(length.floor.value)}, gold only {wording.percent(length.ceiling.value)}"
     )
-
-
-def _code(settings: str, *, profiled: bool) -> str:
-    imports = ["from edgeorder import PositionProfile"] if profiled else []
-    return "\n".join([*imports, "from langchain_edgeorder import EdgeOrder", "", f"EdgeOrder({settings})"])
 
 
 def _figure(draw: Callable[..., Any], found: ProbeResult | Comparison) -> dict[str, Markup]:

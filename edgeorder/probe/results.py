@@ -1,42 +1,21 @@
-"""What the probe and the comparison found, as data: made by the runs, read by tables, reports and profiles."""
+"""What the probe found, as data: made by the run, read by tables, reports and profiles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from edgeorder.probe.curves import CurvePosterior
 from edgeorder.probe.deciding import Decision, decide
 from edgeorder.probe.evidence import PositionEvidence, combine, holm
+from edgeorder.probe.faults import Fault
 from edgeorder.probe.grading import is_used
-from edgeorder.probe.verdict import Verdict, too_many_dropped, verdict, wilson
+from edgeorder.probe.shares import Share, check_marks
+from edgeorder.probe.verdict import Verdict, verdict
 from edgeorder.profile import LengthProfile, PositionProfile
 
 # Depths at which a profile holds a curve; the edges apart, since what a model gives to an edge may be one slot wide.
 _GRID = (0.0, 0.001, *(step / 20 for step in range(1, 20)), 0.999, 1.0)
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of right answers.
-
-    Args:
-        right: Right answers.
-        asked: Answers.
-    """
-
-    right: int
-    asked: int
-
-    @property
-    def value(self) -> float | None:
-        """The share, 0..1; None when nothing was asked."""
-        return self.right / self.asked if self.asked else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval."""
-        return wilson(self.right, self.asked)
 
 
 @dataclass(frozen=True)
@@ -50,6 +29,10 @@ class Asked:
         closed_book: Whether it was right without any passage (the floor).
         gold_only: Whether it was right with the gold passage alone (the ceiling).
         cited: Whether it cited the gold passage by its number, by depth; none where that was not looked for.
+        cut: Whether it was cut at the most tokens, by depth; none where that was not noted.
+
+    Raises:
+        ValueError: For a mark that is neither 0 nor 1.
     """
 
     case: str
@@ -58,6 +41,14 @@ class Asked:
     closed_book: bool
     gold_only: bool
     cited: tuple[int, ...] = ()
+    cut: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        depths = len(self.right)
+        for name in ("right", "first_line"):
+            check_marks(f"Asked.{name}", getattr(self, name), depths)
+        for name in ("cited", "cut"):
+            check_marks(f"Asked.{name}", getattr(self, name), depths if getattr(self, name) else 0)
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -75,11 +66,15 @@ class LengthResult:
         chunks: Chunks in the block.
         positions: Where the gold chunk was put, 1-based, head to tail.
         questions: The questions with all their answers, in the order in which they were asked.
-        dropped: Questions left out because a reply failed, was empty or was cut off.
-        stopped: Why no more were asked: "settled", "proved" or "asked all".
+        dropped: Questions left out because a reply failed or was empty.
+        stopped: Why no more were asked: "settled", "proved", "asked all" or "too many unusable replies".
         prompt_tokens: Tokens of the prompts with a block, by the model's own count; None if it gives none.
         computed_tokens: Those of them that it computed rather than found in its prefix cache; None if it does not say.
+        faults: Why the dropped questions were.
         gold: Probability that the gold chunk has each rank, as an order is judged by; none for `geometric`.
+
+    Raises:
+        ValueError: For a question with another number of answers than positions.
     """
 
     chunks: int
@@ -89,7 +84,12 @@ class LengthResult:
     stopped: str = "asked all"
     prompt_tokens: int | None = None
     computed_tokens: int | None = None
+    faults: tuple[Fault, ...] = ()
     gold: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        for question in self.questions:
+            check_marks(f"question {question.case!r}", question.right, len(self.positions))
 
     @property
     def depths(self) -> tuple[float, ...]:
@@ -110,6 +110,13 @@ class LengthResult:
     def first_lines(self) -> tuple[Share, ...]:
         """Answers whose first line was right, by depth."""
         return self._by_depth([question.first_line for question in self.questions])
+
+    @property
+    def cut(self) -> Share:
+        """Answers that were cut at the most tokens."""
+        return Share(
+            sum(sum(question.cut) for question in self.questions), sum(len(question.cut) for question in self.questions)
+        )
 
     @property
     def floor(self) -> Share:
@@ -201,7 +208,7 @@ class ProbeResult:
             ValueError: If the run is invalid.
         """
         if not self.valid:
-            raise ValueError("too many replies failed: no profile can be made of this run")
+            raise ValueError("too many replies were unusable: no profile can be made of this run")
         lengths = []
         for length, shown in zip(self.lengths, self.shown, strict=True):
             low, high = length.posterior.interval(_GRID)
@@ -225,84 +232,4 @@ class ProbeResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, every answer included."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One way of asking, over all questions of a comparison.
-
-    Args:
-        order: The name of the order.
-        question: Where the question stands.
-        top_k: Chunks in the block.
-        right: Whether each question was answered right, 0 or 1, in the order of the cases.
-    """
-
-    order: str
-    question: str
-    top_k: int
-    right: tuple[int, ...] = field(repr=False)
-
-    @property
-    def share(self) -> Share:
-        """Right answers."""
-        return Share(sum(self.right), len(self.right))
-
-    @property
-    def name(self) -> str:
-        """What tells it from the others."""
-        return f"{self.order}, question {self.question}, top {self.top_k}"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Orders, question places and block lengths compared end to end on the same questions.
-
-    Args:
-        model: The model.
-        setup: How it was asked.
-        arms: The ways of asking; every one has the same questions.
-        dropped: Questions left out because a reply to one of the arms failed.
-        date: ISO 8601, UTC.
-        seconds: How long it took.
-        calls: Calls that were made.
-        command: What reproduces it.
-    """
-
-    model: str
-    setup: Mapping[str, Any]
-    arms: tuple[Arm, ...]
-    dropped: int = 0
-    date: str = ""
-    seconds: float = 0.0
-    calls: int = 0
-    command: str = ""
-
-    @property
-    def valid(self) -> bool:
-        """Whether enough questions had usable replies."""
-        asked = len(self.arms[0].right) if self.arms else 0
-        return asked > 0 and not too_many_dropped(asked, self.dropped)
-
-    @property
-    def best(self) -> Arm:
-        """The arm with the most right answers, the first of equals."""
-        return max(self.arms, key=lambda arm: arm.share.right)
-
-    def against(self, arm: Arm, other: Arm) -> tuple[float, float, float]:
-        """Return the difference of two arms in accuracy, and its 95 % interval over the paired questions."""
-        n = len(arm.right)
-        if n == 0:
-            return 0.0, -1.0, 1.0
-        gains = sum(a > b for a, b in zip(arm.right, other.right, strict=True))
-        losses = sum(a < b for a, b in zip(arm.right, other.right, strict=True))
-        difference = (gains - losses) / n
-        # Two imagined questions, one each way, as in `PositionEvidence.excluded` (Agresti and Min, 2005).
-        middle = (gains - losses) / (n + 2)
-        spread = 1.96 * ((gains + losses + 1) / (n + 2) - middle**2) ** 0.5 / (n + 2) ** 0.5
-        return difference, max(middle - spread, -1.0), min(middle + spread, 1.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
         return asdict(self)

@@ -5,6 +5,7 @@ Prompts are made by `edgeorder.place`, so that what is measured is what is later
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import index
 from random import Random
 from typing import Any
 
@@ -16,13 +17,15 @@ from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.rendering import Layout, StyleName
 
+_MOST_DEPTHS = 100  # the family of curves grows with their square
+
 
 @dataclass(frozen=True)
 class Setup:
     """How the model is asked. Two runs with another setup measure two things.
 
     Args:
-        question: Where the question stands: `"before"`, `"after"` or on `"both"` sides of the block.
+        question_place: Where the question stands: `"before"`, `"after"` or on `"both"` sides of the block.
         style: The style of the block.
         instruction: What stands before it.
         ending: What the prompt ends with.
@@ -31,15 +34,15 @@ class Setup:
         ValueError: For an unknown name.
     """
 
-    question: QuestionPlace = "after"
+    question_place: QuestionPlace = "after"
     style: StyleName = "numbered"
     instruction: str = "Answer the question in a few words with the passages below."
     ending: str = "\nAnswer:"
 
     def __post_init__(self) -> None:
         self.layout, self.prompt  # noqa: B018 - both check what they are made of
-        if self.question == "none":
-            raise bad_choice("Setup.question", self.question, ("before", "after", "both"))
+        if self.question_place == "none":
+            raise bad_choice("Setup.question_place", self.question_place, ("before", "after", "both"))
 
     @property
     def layout(self) -> Layout:
@@ -49,7 +52,7 @@ class Setup:
     @property
     def prompt(self) -> Prompt:
         """The prompt around it."""
-        return Prompt(self.question, self.instruction or None)
+        return Prompt(self.question_place, self.instruction or None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -70,13 +73,16 @@ def spread(chunks: int, depths: int) -> tuple[int, ...]:
     """Return that many positions (1-based), evenly spread from head to tail.
 
     Raises:
-        ValueError: For fewer than three depths, or more than there are chunks.
+        ValueError: For fewer than three depths, more than there are chunks, or more than 100.
 
     >>> spread(20, 7)
     (1, 4, 7, 10, 14, 17, 20)
     """
+    chunks, depths = index(chunks), index(depths)
     if not 3 <= depths <= chunks:
         raise ValueError(f"depths={depths} must be from 3 to the number of chunks, {chunks}")
+    if depths > _MOST_DEPTHS:
+        raise ValueError(f"depths={depths}: the curves are made for {_MOST_DEPTHS} at most")
     # Halves are rounded away from the head, so that the positions lie alike from both ends.
     half = [1 + round(place * (chunks - 1) / (depths - 1) - 1e-9) for place in range((depths + 1) // 2)]
     return (*half, *(chunks + 1 - position for position in reversed(half[: depths // 2])))
@@ -88,14 +94,14 @@ def with_gold_at(case: Case, position: int, chunks: int) -> list[CaseChunk]:
     Raises:
         ValueError: If the case has too few distractors.
     """
-    others = _others(case, chunks)
-    return [*others[: position - 1], case.gold, *others[position - 1 :]]
+    rest = others(case, chunks)
+    return [*rest[: position - 1], case.gold, *rest[position - 1 :]]
 
 
 def ranked(case: Case, chunks: int, gold_rank: int) -> list[CaseChunk]:
     """Return the passages by rank, cut to that many; beyond it the gold one is gone, as it would be in earnest."""
-    others = _others(case, chunks + 1 if gold_rank > chunks else chunks)
-    return [*others[: gold_rank - 1], case.gold, *others[gold_rank - 1 :]][:chunks]
+    rest = others(case, chunks + 1 if gold_rank > chunks else chunks)
+    return [*rest[: gold_rank - 1], case.gold, *rest[gold_rank - 1 :]][:chunks]
 
 
 def gold_rank(case: Case, chunks: int, seed: int, p: float = 0.5) -> int:
@@ -127,7 +133,12 @@ def placed(passages: Sequence[CaseChunk], order: Order) -> list[CaseChunk]:
     return [passages[rank] for rank in checked_permutation(order, len(passages))]
 
 
-def _others(case: Case, chunks: int) -> Sequence[CaseChunk]:
+def others(case: Case, chunks: int) -> Sequence[CaseChunk]:
+    """Return the passages beside the gold one in a block of that many chunks.
+
+    Raises:
+        ValueError: If the case has too few.
+    """
     if len(case.distractors) < chunks - 1:
         raise ValueError(
             f"case {case.id!r} has {len(case.distractors)} passages beside the gold one; a block of {chunks} chunks "

@@ -1,12 +1,16 @@
 """What the probe and the comparison found, in words and rows of text: for tables, for the report and for scripts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from edgeorder.orders import ORDERS
+from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.evidence import CLAIM
-from edgeorder.probe.results import Arm, Comparison, LengthResult, ProbeResult, Share
+from edgeorder.probe.faults import Fault
+from edgeorder.probe.results import LengthResult, ProbeResult
+from edgeorder.probe.shares import Share
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
 ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
@@ -79,7 +83,7 @@ def arm_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     for arm in ranked(comparison):
         difference, low, high = comparison.against(arm, comparison.best)
         against = ("best", "") if arm is comparison.best else (points(difference), f"{points(low)} to {points(high)}")
-        share, asked = arm.share, (arm.question, str(arm.top_k))
+        share, asked = arm.share, (arm.question_place, str(arm.chunks))
         rows.append(
             (
                 arm.order,
@@ -153,6 +157,15 @@ def facts(length: LengthResult) -> dict[str, str]:
             f"{name} {percent(shares[name])}" for name in sorted(shares, key=lambda name: -shares[name])
         ),
     }
+    if length.dropped:
+        found["Unusable replies"] = " ".join(fault_lines(length.faults))
+    if length.cut.right:
+        wrong = sum(
+            cut and not right
+            for question in length.questions
+            for cut, right in zip(question.cut, question.right, strict=False)
+        )
+        found["Cut"] = cut_line(length.cut, wrong)
     if length.prompt_tokens and length.computed_tokens is not None:
         found["Prefill"] = (
             f"{percent(length.computed_tokens / length.prompt_tokens)} computed: "
@@ -179,7 +192,7 @@ def verdict_lines(result: ProbeResult) -> list[str]:
         lines += [headline(result, place), *(f"  {name}: {text}" for name, text in facts(length).items())]
     if len(result.lengths) > 1:
         lines.append(f"All lengths: e-value {number(result.e_value)} for an effect at any of them")
-    return lines + advice(result)
+    return lines + unsent_lines(result.setup) + advice(result)
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
@@ -191,25 +204,66 @@ def comparison_lines(comparison: Comparison) -> list[str]:
         lines.append(f"{len(others)} of the {len(comparison.arms) - 1} others cannot be told from it: {names}.")
     elif len(comparison.arms) > 1:
         lines.append("Every other is worse, each by its own 95 % interval (not corrected for their number).")
-    lines += long_context_lines(comparison)
+    lines += [*long_context_lines(comparison), *unsent_lines(comparison.setup)]
+    if comparison.cut.right:
+        wrong = sum(
+            cut and not right for arm in comparison.arms for cut, right in zip(arm.cut, arm.right, strict=False)
+        )
+        lines.append(cut_line(comparison.cut, wrong))
     if comparison.dropped:
-        lines.append(f"Questions left out because a reply was unusable: {comparison.dropped}.")
-    return lines
+        asked = len(best.right) + comparison.dropped
+        lines.append(
+            f"{comparison.dropped} of {asked} questions were left out for an unusable reply; stopped: "
+            f"{comparison.stopped}."
+        )
+    return lines + fault_lines(comparison.faults)
+
+
+def fault_lines(faults: Sequence[Fault]) -> list[str]:
+    """Return why replies were unusable, a line a kind: how often, an example, and what to do."""
+    return [
+        f"{fault.count} unusable: {fault.kind}"
+        + (f" ({fault.example})" if fault.example else "")
+        + f"; {fault.remedy}."
+        for fault in faults
+    ]
+
+
+def unusable_line(faults: Sequence[Fault]) -> str:
+    """Return that and why a run is invalid, in one line."""
+    return "; ".join(["too many replies were unusable", *(line.rstrip(".") for line in fault_lines(faults))])
+
+
+def cut_line(cut: Share, wrong: int) -> str:
+    """Return what was cut, and what to do; a cut reply is right only if it held the answer by then."""
+    return (
+        f"{percent(cut.value)} of the replies ({cut.right} of {cut.asked}) met the limit of tokens and were graded as "
+        f"they stand, {wrong} of them as wrong; a higher --max-tokens would let them end."
+    )
+
+
+def unsent_lines(setup: Mapping[str, Any]) -> list[str]:
+    """Return which settings a model refused, so that it was asked without them."""
+    unsent = setup.get("unsent") or {}
+    named = ", ".join(f"{name}={value}" for name, value in unsent.items())
+    return [f"Asked for but not sent, since the model refuses it: {named}."] if named else []
 
 
 def long_context_lines(comparison: Comparison) -> list[str]:
     """Return what `LongContextReorder` loses where it differs from bookend: at even counts it puts the best last."""
     lines = []
     for arm in comparison.arms:
-        peers = (other for other in comparison.arms if (other.question, other.top_k) == (arm.question, arm.top_k))
+        asked = (arm.question_place, arm.chunks)
+        peers = (other for other in comparison.arms if (other.question_place, other.chunks) == asked)
         bookend = next((other for other in peers if other.order == "bookend"), None)
-        if arm.order != "long_context_reorder" or arm.top_k % 2 or bookend is None:
+        if arm.order != "long_context_reorder" or arm.chunks % 2 or bookend is None:
             continue
         difference, low, high = comparison.against(arm, bookend)
         told = "" if low > 0 or high < 0 else ": it may be none"
+        at = f"at {arm.chunks} chunks, question {arm.question_place}"
         lines.append(
             f"LongContextReorder puts the best passage last at even counts: {points(difference)} points to bookend "
-            f"at {arm.top_k} chunks, question {arm.question} (95 % interval {points(low)} to {points(high)}{told})."
+            f"{at} (95 % interval {points(low)} to {points(high)}{told})."
         )
     return lines
 

@@ -1,13 +1,20 @@
 """Readers whose flaw is known, and the cases that they read: what the probe must tell apart."""
 
+import random
 import re
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+from edgeorder.probe.answers import Model
 from edgeorder.probe.cases import Case, CaseChunk
+from edgeorder.probe.comparison import Comparison
+from edgeorder.probe.models import CalledModel
+from edgeorder.probe.results import ProbeResult
 from edgeorder.rendering import split_block
 
 Reads = Callable[[str, float], bool]
 """(question, relative depth of the gold chunk) -> whether it is read."""
+HARD = 4  # every fourth question is never answered
 
 
 def cases(n: int, chunks: int = 20, words: int = 0, gold_rank: int | None = None) -> list[Case]:
@@ -63,3 +70,31 @@ def reader(reads: Reads, asked: list[str] | None = None) -> Callable[[str], Awai
 def box(question: str) -> int:
     """Return the number of the case that a question is from."""
     return int(re.findall(r"\d+", question)[0])
+
+
+def model(reads: Reads, asked: list[str] | None = None, concurrency: int = 1, **settings: Any) -> Model:
+    """Return a model that reads so; every fourth question it cannot answer at all."""
+    return CalledModel(
+        reader(lambda question, depth: box(question) % HARD > 0 and reads(question, depth), asked),
+        "reader",
+        concurrency=concurrency,
+        **{"pause": 0.001, **settings},
+    )
+
+
+def noisy(question: str, depth: float) -> bool:
+    """Read every other time, wherever the gold chunk stands."""
+    return random.Random(f"{question} {depth:.2f}").random() < 0.5
+
+
+def everywhere(question: str, depth: float) -> bool:
+    return True
+
+
+def at_the_tail(question: str, depth: float) -> bool:
+    return depth > 0.8
+
+
+def lasting(found: ProbeResult | Comparison) -> dict[str, Any]:
+    """Return everything of a result that another run must give again."""
+    return {name: value for name, value in found.to_dict().items() if name not in ("date", "seconds", "calls")}

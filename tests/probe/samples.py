@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgeorder.probe.results import Arm, Asked, Comparison, LengthResult, ProbeResult
+from edgeorder.probe.comparison import Arm, Comparison
+from edgeorder.probe.results import Asked, LengthResult, ProbeResult
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'model' $\\frac [bold]x|y"
 DIP, FLAT = (0.95, 0.6, 0.85), (0.8, 0.8, 0.8)
 SETUP = {
     "cases": "examples/questions.jsonl",
-    "question": "after",
-    "layout": "numbered",
+    "question_place": "after",
+    "style": "numbered",
     "instruction": "Answer from the passages.",
     "seed": 7,
 }
@@ -46,7 +47,7 @@ def length_result(
 def probe_result(*lengths: LengthResult, model: str = "acme/reader-8b-instruct") -> ProbeResult:
     """Return a run of the probe; of two lengths if none are given."""
     lengths = lengths or (length_result(20), length_result(5, 40, FLAT, dropped=2, seed=2))
-    command = "edgeorder probe --model acme/reader-8b-instruct --lengths 5,20 --seed 7"
+    command = "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --depths 5 --seed 7"
     return ProbeResult(model, SETUP, lengths, "2026-11-30T07:00:00Z", 1234.5, 870, command)
 
 
@@ -63,5 +64,5 @@ def comparison(
             noise = rng.random(questions)
             right = (0.75 * hard + 0.25 * noise) < worth.get(name, 0.8) + shift
             arms.append(Arm(name, question, 20, tuple(right.astype(int).tolist())))
-    command = "edgeorder compare --model acme/reader-8b-instruct --top-k 20 --question before,after"
+    command = "edgeorder compare --model acme/reader-8b-instruct --chunks 20 --question before,after"
     return Comparison(model, SETUP, tuple(arms), 1, "2026-11-30T08:00:00Z", 2345.6, 1490, command)

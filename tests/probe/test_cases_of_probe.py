@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from edgeorder import EdgeOrderWarning
-from edgeorder.probe.cases import Case, CaseChunk, load_cases, read_cases
+from edgeorder.probe.case_files import read_cases
+from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.probe.generators import facts, key_values
 from edgeorder.probe.grading import contains
+from edgeorder.probe.loading import answer_limit, load_cases, load_with_limit
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -99,33 +100,53 @@ def test_enough_is_kept_to_leave_out_a_gold_passage_that_ranks_below_the_block(t
     assert (case.gold_rank, len(case.distractors)) == (5, 3)
 
 
-def test_rows_without_gold_are_left_out_and_told(tmp_path: Path) -> None:
-    good = {"question": "Who?", "answers": ["Bo"], "chunks": [chunk("Bo.", True), chunk("No.")]}
-    bad = {**good, "chunks": [chunk("No.")]}
-    sign = {**good, "answers": ["*"]}  # there is such a question about the asterisk in NaturalQuestions
-    with pytest.warns(EdgeOrderWarning, match="2 of 3 rows of .* mark no gold chunk, or no answer"):
-        assert len(read_cases(write(tmp_path / "x.jsonl", {**good, "answers": ["Bo", "*"]}, bad, sign))) == 1
+def test_an_alias_of_signs_alone_is_refused() -> None:
     with pytest.raises(ValueError, match="no answer can be recognised by"):
         Case("1", "?", ("*",), CaseChunk("x"))
-    with pytest.raises(ValueError, match="holds no case: 1 rows"):
-        read_cases(write(tmp_path / "y.jsonl", bad))
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("{broken", "JSONDecodeError"),
-        ("[1]", "TypeError"),
-        ({"question": "?"}, "KeyError: 'ctxs'"),
-        ({"question": "?", "answers": "Bo", "chunks": []}, "answers must be a list"),
-        ({"question": " ", "answers": ["Bo"], "chunks": [{"text": "Bo", "gold": True}]}, "asks nothing"),
-        ({"question": "?", "answers": [], "chunks": [{"text": "Bo", "gold": True}]}, "has no answers"),
-        ({"question": "?", "answers": ["Bo"], "chunks": ["Bo"]}, "AttributeError"),
-    ],
-)
-def test_a_line_that_is_no_case_is_named(tmp_path: Path, row: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=rf"x\.jsonl:1 is no case \(.*{said}"):
-        read_cases(write(tmp_path / "x.jsonl", row))
+@pytest.mark.parametrize("answers", ["Bo", ["Bo"], ("Bo", 7), None])
+def test_answers_are_a_tuple_of_texts(answers: Any) -> None:
+    """A bare string would be one alias a letter."""
+    with pytest.raises(TypeError, match="answers must be a tuple of texts"):
+        Case("1", "?", answers, CaseChunk("x"))
+
+
+def test_what_fills_up_keeps_its_place_but_not_its_score(tmp_path: Path) -> None:
+    """The score of another case's gold passage was for another question; and no passage stands twice."""
+    rows = [
+        {
+            "question": f"q{n}?",
+            "answers": [f"word{n}"],
+            "chunks": [
+                chunk(f"It is word{n}.", True, id=n, source="a.md", score=0.9),
+                chunk(f"It is word{(n + 1) % 4}.", score=0.3),
+            ],
+        }
+        for n in range(4)
+    ]
+    for case in load_cases(write(tmp_path / "x.jsonl", *rows), chunks=4):
+        texts = [passage.text for passage in (case.gold, *case.distractors)]
+        assert len(set(texts)) == 4
+        assert [passage.score for passage in case.distractors] == [0.3, None, None]
+        assert [passage.source for passage in case.distractors] == [None, "a.md", "a.md"]
+
+
+def test_the_limit_of_an_answer_follows_the_longest_of_all_cases(tmp_path: Path) -> None:
+    """It does not change with the number of questions, so that answers that are kept stay good."""
+    long = "the International Committee of the Red Cross and Red Crescent"
+    rows = [
+        {"question": "?", "answers": [answer], "chunks": [chunk(answer, True), chunk("No."), chunk("Nor this.")]}
+        for answer in ("Bo", "Ann", long)
+    ]
+    file = write(tmp_path / "x.jsonl", *rows)
+    limits = {n: load_with_limit(file, n, 2, 0)[1] for n in (1, 2, 3, None)}
+    assert set(limits.values()) == {answer_limit(read_cases(file))}
+    assert 16 < limits[1] < 80
+    assert limits[1] % 16 == 0
+    assert load_with_limit(file, 1, 2, 0, least=100)[1] == 100
+    assert load_with_limit("facts", 3, 5, 0, least=16)[1] == 16
+    assert load_with_limit("kv", 3, 5, 0, least=16)[1] == 16
 
 
 @pytest.mark.parametrize("make", [facts, key_values])
@@ -153,10 +174,28 @@ def test_a_fact_shares_each_half_of_its_name_but_not_both() -> None:
         assert [first, last] not in others
 
 
-def test_what_cannot_be_made_is_refused() -> None:
-    with pytest.raises(ValueError, match="chunks=1: a prompt needs at least 2"):
-        load_cases("facts", chunks=1)
-    with pytest.raises(ValueError, match="chunks=101: facts has 100 years"):
-        load_cases("facts", chunks=101)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("facts", 3, 1), "chunks=1: a prompt needs at least 2"),
+        (("facts", 3, 101), "chunks=101: facts has 100 years"),
+        (
+            ("facts", 10**20, 20),
+            "100000000000000000000 cases of 20 chunks are more than 1,000,000 passages; make fewer",
+        ),
+        (("kv", 3, 10**20), "3 cases of 10{20} chunks are more than 1,000,000 passages; make fewer"),
+        (("facts", 0, 20), "0 questions: ask at least 1"),
+        (("kv", -1, 20), "-1 questions: ask at least 1"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(settings: Any, message: str) -> None:
+    """At once, however large or small the number is."""
+    with pytest.raises(ValueError, match=message):
+        load_cases(*settings)
+
+
+def test_generators_go_by_name() -> None:
     assert [case.id for case in load_cases("kv", 2, 3, seed=4)] == ["kv-4-0", "kv-4-1"]
     assert len(load_cases("facts")) == 100
+    with pytest.raises(FileNotFoundError, match="cases 'fact': there is no such file, and it is not one of: facts, kv"):
+        load_cases("fact")

@@ -6,81 +6,36 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
-from endpoints import Endpoint, Handler, completion
-from readers import answer, box, cases
+from endpoints import completion
+from readers import box
+from reading import ReadingEndpoint, case_file, reading
 from typer.testing import CliRunner
 
 from edgeorder import PositionProfile
-from edgeorder.cli import app, main
+from edgeorder.cli import main
+from edgeorder.cli.app import app
 from edgeorder.orders import ORDERS
 from edgeorder.profile import LengthProfile
-
-
-class PromptHandler(Handler):
-    """Sends at once: a reply in two packets would wait 40 ms for the first to be acknowledged."""
-
-    disable_nagle_algorithm = True
-
-
-class ReadingEndpoint(Endpoint):
-    """An endpoint that reads the tail of the block; what `says` returns instead of None it says."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.RequestHandlerClass = PromptHandler
-        self.says: Callable[[str], dict[str, Any] | int | None] = lambda prompt: None
-        self.script = Script(self)  # type: ignore[assignment]
-
-
-class Script(list[Any]):
-    """A script without an end, read off the prompts."""
-
-    def __init__(self, server: ReadingEndpoint) -> None:
-        super().__init__()
-        self._server = server
-
-    def __bool__(self) -> bool:
-        return True
-
-    def pop(self, index: Any = -1) -> Any:
-        prompt = self._server.asked[-1]["messages"][0]["content"]
-        said = self._server.says(prompt)
-        return completion(answer(prompt, lambda question, depth: depth > 0.6)) if said is None else said
 
 
 @pytest.fixture
 def server() -> Iterator[ReadingEndpoint]:
     """Return a running endpoint that reads."""
-    with ReadingEndpoint() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with reading() as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
     """Return a file of 30 cases of 8 passages."""
-    file = tmp_path / "cases.jsonl"
-    rows = [
-        {
-            "id": case.id,
-            "question": case.question,
-            "answers": case.answers,
-            "chunks": [{"text": case.gold.text, "gold": True}, *({"text": other.text} for other in case.distractors)],
-        }
-        for case in cases(30, 8)
-    ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+    return case_file(tmp_path / "cases.jsonl", 30, 8)
 
 
 Run = Callable[..., tuple[int, str, str]]
@@ -91,12 +46,12 @@ def run(server: ReadingEndpoint, questions: Path, monkeypatch: pytest.MonkeyPatc
     """Return what runs a command as `main` does: exit code, stdout with its lines unwrapped, stderr."""
 
     def run(command: str, *options: object) -> tuple[int, str, str]:
-        given = {"--cases": questions, "--chunks": "8", "--concurrency": "1"}
+        given = {"--base-url": server.url, "--cases": questions, "--chunks": "8", "--concurrency": "1"}
         if command == "probe":
             given["--depths"] = "5"
         own = [str(option) for option in options]
         rest = [part for name, value in given.items() if name not in own for part in (name, str(value))]
-        arguments = [command, "--model", "m", "--base-url", server.url, *rest, *own]
+        arguments = [command, "--model", "m", *rest, *own]
         monkeypatch.setattr(sys, "argv", ["edgeorder", *arguments])
         monkeypatch.setenv("COLUMNS", "200")
         with pytest.raises(SystemExit) as ended:
@@ -119,10 +74,17 @@ def test_help_tells_every_option(command: str, options: list[str]) -> None:
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
     assert shown.exit_code == 0
     common = ["--model", "--base-url", "--cases", "--questions", "--chunks", "--question", "--seed", "--report"]
-    common += ["--json", "--cache", "--style", "--instruction", "--concurrency", "--max-tokens", "--dry-run"]
+    common += ["--json", "--cache", "--style", "--instruction", "--concurrency", "--max-tokens", "--dry-run", "--judge"]
+    common += ["--judge-base-url"]
     for option in (*common, *options):
         assert option in shown.output
     assert "Exit code" in shown.output
+
+
+def test_the_version_is_told() -> None:
+    """Name and version, as the package has it."""
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.output) == (0, f"edgeorder {version('edgeorder')}\n")
 
 
 def test_a_probe_from_question_to_profile(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
@@ -262,22 +224,94 @@ def test_a_report_may_be_a_figure_alone(run: Run, tmp_path: Path, command: str, 
     assert (tmp_path / f"figure{suffix}").read_bytes().startswith(begins)
 
 
-def test_too_many_failed_replies_end_with_code_3(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
-    """What was found is still shown and written, but no profile is made."""
+@pytest.mark.parametrize("report", ["r.html", "r.svg"])
+def test_too_many_unusable_replies_end_with_code_3(
+    run: Run, server: ReadingEndpoint, tmp_path: Path, report: str
+) -> None:
+    """The run stops, says why and what to do, and what was found is still shown and written; no profile is made."""
 
     def says(prompt: str) -> dict[str, Any] | int | None:
-        return 400 if box(prompt[prompt.index("Question:") :]) % 3 == 0 else None
+        spoilt = "Question:" in prompt and box(prompt[prompt.index("Question:") :]) % 3 == 0
+        return {"status": 400, "message": "the prompt is too long"} if spoilt else None
 
     server.says = says
-    out, data = tmp_path / "p.json", tmp_path / "all.json"
-    code, shown, err = run("probe", "--out", out, "--json", data, "--fixed")
+    out, data, cache = tmp_path / "p.json", tmp_path / "all.json", tmp_path / "cache"
+    options = ("--json", data, "--cache", cache, "--report", tmp_path / report)
+    code, shown, err = run("probe", "--fixed", "--out", out, *options)
     assert code == 3
-    assert err == "edgeorder: too many replies failed; no profile was made of this run\n"
-    assert "invalid: 10 of 30 questions had no usable reply" in shown
+    assert re.fullmatch(
+        r"edgeorder: too many replies were unusable; 7 unusable: status 400 \(400: .*too long.*\); "
+        r"see what it refuses.* needs fewer --chunks; no profile was made of this run\n",
+        err,
+    )
+    assert "invalid: 7 of 19 questions had no usable reply" in shown
+    assert re.search(r"Unusable replies: 7 unusable: status 400 \(400: .*too long", shown)
     assert not out.exists()
-    assert json.loads(data.read_text())["lengths"][0]["dropped"] == 10
-    code, _, err = run("compare", "--orders", "relevance")
-    assert (code, err) == (3, "edgeorder: too many replies failed\n")
+    assert "profile:" not in shown
+    (length,) = json.loads(data.read_text())["lengths"]
+    assert (length["dropped"], length["stopped"]) == (7, "too many unusable replies")
+    assert [(fault["kind"], fault["count"]) for fault in length["faults"]] == [("status 400", 7)]
+    if report.endswith(".html"):
+        assert "7 unusable: status 400" in (tmp_path / report).read_text()
+    asked = len(server.asked)
+    assert run("probe", "--fixed", "--cache", cache)[0] == 3
+    assert len(server.asked) - asked == 7  # its answers were kept
+    code, shown, err = run("compare", "--orders", "relevance")
+    assert (code, "7 of 19 questions were left out" in shown) == (3, True)
+    assert err.startswith("edgeorder: too many replies were unusable; 7 unusable: status 400 (400: ")
+
+
+def test_a_judge_grades(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """With --judge a model says of each answer whether it is right; the result names it."""
+
+    def says(prompt: str) -> dict[str, Any] | int | None:
+        return completion("Yes." if "Answer: amber" in prompt else "no") if "Reply yes or no." in prompt else None
+
+    server.says = says
+    data = tmp_path / "all.json"
+    code, _, err = run("probe", "--judge", "wise", "--json", data, "--questions", 3)
+    assert (code, err) == (0, "")
+    found = json.loads(data.read_text())
+    assert found["setup"]["judge"] == "wise"
+    assert [question["right"] for question in found["lengths"][0]["questions"]] == [[0, 0, 0, 1, 1]] * 3
+    assert [request["model"] for request in server.asked].count("wise") == 3 * 7
+    server.says = lambda prompt: {"status": 400, "message": "tired"} if "Reply yes or no." in prompt else None
+    code, _, err = run("probe", "--judge", "wise", "--questions", 3)
+    assert code == 3
+    assert re.search(
+        r"; 1 unusable: the judge failed \(400: .*tired.*\); mend what it says, or take another judge;", err
+    )
+    _, shown, _ = run("probe", "--judge", "wise", "--dry-run")
+    assert "The judge is asked once more for each." in shown
+
+
+def test_the_limit_of_an_answer_follows_the_longest_known(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """The whole file says how long answers are; what is asked for stands in the result."""
+    data = tmp_path / "all.json"
+    run("compare", "--orders", "relevance", "--questions", 2, "--json", data)
+    assert {request["max_tokens"] for request in server.asked} == {100}
+    assert json.loads(data.read_text())["setup"]["max_tokens"] == 100
+    rows = [{"question": f"{n}?", "answers": ["amber" * (n + 1) * 10], "chunks": [{"text": f"box {n}", "gold": True}]}
+            for n in range(9)]  # fmt: skip
+    long = tmp_path / "long.jsonl"
+    long.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for more, limit in ((), 304), (("--max-tokens", 5), 5):
+        server.asked.clear()
+        run("compare", "--orders", "relevance", "--questions", 2, "--cases", long, *more)
+        assert {request["max_tokens"] for request in server.asked} == {limit}
+
+
+def test_a_password_in_an_address_is_stored_nowhere(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
+    """Profile, JSON, report, answers and terminal name the endpoint without it."""
+    url = server.url.replace("http://", "http://me:planted77pass@")
+    options = ("--json", tmp_path / "all.json", "--report", tmp_path / "r.html", "--cache", tmp_path / "cache")
+    code, shown, err = run("probe", "--base-url", url, "--questions", 2, "--out", tmp_path / "p.json", *options)
+    assert (code, err) == (0, "")
+    assert server.asked
+    assert "--base-url http://" in json.loads((tmp_path / "all.json").read_text())["command"]
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(files) == 5
+    assert b"planted77pass" not in b"".join([shown.encode(), *(file.read_bytes() for file in files)])
 
 
 def test_a_wrong_key_is_one_line(run: Run, server: ReadingEndpoint, tmp_path: Path) -> None:
@@ -295,21 +329,44 @@ def test_a_wrong_key_is_one_line(run: Run, server: ReadingEndpoint, tmp_path: Pa
         (
             "probe",
             ("--chunks", "many"),
-            "--chunks='many' must be whole numbers with commas between them, such as 10,20",
+            "--chunks='many' must be whole numbers with commas between, such as 10,20",
         ),
         ("probe", ("--chunks", "8,"), "--chunks='8,' must be whole numbers"),
-        ("probe", ("--chunks", "8,8"), "--chunks='8,8' must be different numbers from 1 up"),
-        ("compare", ("--chunks", "0,8"), "--chunks='0,8' must be different numbers from 1 up"),
+        ("probe", ("--chunks", "8,8"), "--chunks='8,8' must be different numbers from 2 up"),
+        ("compare", ("--chunks", "0,8"), "--chunks='0,8' must be different numbers from 2 up"),
         ("probe", ("--depths", "9"), "depths=9 must be from 3 to the number of chunks, 8"),
-        ("probe", ("--question", "sideways"), "question='sideways' is not one of"),
-        ("probe", ("--question", "none"), "question='none' is not one of: before, after, both"),
-        ("compare", ("--question", "after,none"), "question='none' is not one of: before, after, both"),
-        ("probe", ("--cases", "none.jsonl"), "none.jsonl"),
+        ("probe", ("--chunks", 10**20), "distractors, and the file's other cases make them"),
+        ("compare", ("--chunks", "9" * 5000), "must be whole numbers"),
+        ("probe", ("--chunks", "1.5"), "--chunks='1.5' must be whole numbers"),
+        ("probe", ("--cases", "kv", "--chunks", 10**20), "are more than 1,000,000 passages; make fewer"),
+        ("probe", ("--cases", "facts", "--questions", 10**6), "1000000 cases of 8 chunks are more than 1,000,000"),
+        ("probe", ("--question", "sideways"), "--question='sideways' is not one of: before, after, both"),
+        ("probe", ("--question", "none"), "--question='none' is not one of: before, after, both"),
+        ("probe", ("--question", "after,both"), "a probe is asked one way; `edgeorder compare` takes several"),
+        ("compare", ("--question", "after,none"), "--question='none' is not one of: before, after, both"),
+        ("compare", ("--question", "after,after"), "--question='after,after' names one twice"),
+        ("probe", ("--cases", "none.jsonl"), "cases 'none.jsonl': there is no such file, and it is not one of: facts"),
+        ("probe", ("--cases", "."), ". is a folder; name a file of JSON lines"),
+        ("probe", ("--fixed", "--until-proved"), "--fixed and --until-proved contradict each other"),
+        ("probe", ("--judge-base-url", "http://localhost"), "--judge-base-url needs --judge MODEL"),
+        ("probe", ("--instruction", "Say \udcff it"), "is not UTF-8"),
+        ("probe", ("--cache", "/dev/null"), "--cache /dev/null is a file; name a folder"),
+        ("probe", ("--out", "p.yaml"), "--out p.yaml must end in .json"),
+        ("probe", ("--out", "profile"), "--out profile must end in .json"),
+        ("probe", ("--report", "r.pdf"), "--report r.pdf must end in .html or .htm or .svg or .png"),
+        ("compare", ("--report", "r"), "--report r must end in .html"),
+        ("probe", ("--json", "/dev"), "/dev is a folder; name a file in it"),
+        ("probe", ("--json", "/dev/null/a"), "no folder /dev/null to write a in; make it first"),
+        ("probe", ("--json", "a" * 300), "cannot be written (File name too long); name another file"),
+        ("probe", ("--out", "a.json", "--json", "./a.json"), "is read or written by another option too"),
         ("probe", ("--instruction", "weak-slots"), "instruction='weak-slots' is not one of"),
         ("probe", ("--out", "/no/folder/p.json"), "no folder /no/folder to write p.json in; make it first"),
         ("compare", ("--json", "/no/folder/p.json"), "no folder /no/folder to write p.json in; make it first"),
         ("compare", ("--orders", "best"), f"--orders='best' is not one of: {', '.join(ORDERS)}, shuffled, measured"),
         ("compare", ("--orders", "auto"), "--orders='auto' is not one of: relevance,"),
+        ("compare", ("--orders", ""), "--orders='' is not one of: relevance,"),
+        ("compare", ("--orders", "reverse,reverse"), "--orders='reverse,reverse' names one twice"),
+        ("compare", ("--profile", "p.json"), "--profile is for the order 'measured'; name it in --orders"),
         ("compare", ("--orders", "measured"), "'measured' needs --profile FILE"),
         ("compare", ("--orders", "measured", "--profile", "none.json"), "none.json"),
     ],
@@ -332,6 +389,14 @@ def test_a_mistake_is_one_line_before_anything_is_asked(
         ["probe", "--depths", "2"],
         ["probe", "--questions", "0"],
         ["probe", "--questions", "many"],
+        ["probe", "--questions", str(10**20)],
+        ["compare", "--questions", "-1"],
+        ["probe", "--questions", "1e3"],
+        ["probe", "--depths", str(10**20)],
+        ["probe", "--concurrency", str(10**20)],
+        ["probe", "--max-tokens", str(10**20)],
+        ["compare", "--max-tokens", "0"],
+        ["compare", "--seed", "1.5"],
         ["probe", "--style", "yaml"],
         ["probe", "--concurrency", "0"],
         ["compare", "--depths", "5"],

@@ -5,14 +5,15 @@ import contextlib
 import fcntl
 import json
 import os
-import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -20,13 +21,21 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from langchain_core.documents import Document
 from rich.console import Console, RenderableType
 from samples import DIP, FLAT, HOSTILE, comparison, length_result, probe_result
+from typer.testing import CliRunner
 
-from edgeorder.orders import bookend
+from edgeorder import PositionProfile
+from edgeorder.cli.app import app
+from edgeorder.orders import ORDERS, bookend
 from edgeorder.probe import plots, tables, wording
+from edgeorder.probe.cases import CaseChunk
+from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.report import report_html, write_report
-from edgeorder.probe.results import Arm, Comparison, ProbeResult
+from edgeorder.probe.results import ProbeResult
+from edgeorder.probe.snippets import arm_code
+from edgeorder.probe.trials import Setup, placed
 
 VOID = {"meta", "link", "source", "img", "br"}
 
@@ -137,55 +146,6 @@ def test_what_cannot_be_told_from_the_best_is_named() -> None:
     assert lines[0].startswith("Most right answers: bookend, question after, top 20, 93 % (140 of 150, ")
     assert lines[1] == "1 of the 9 others cannot be told from it: relevance, question after, top 20."
     assert wording.comparison_lines(comparison(questions=0))[0].startswith("Most right answers: ")
-
-
-def test_markdown_tables() -> None:
-    """The tables for a README are Markdown, bars in names escaped."""
-    first, rule, best, *_ = tables.markdown_table(comparison()).splitlines()
-    assert first == "| " + " | ".join(wording.ARMS_HEAD) + " |"
-    assert rule == "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    assert best == "| bookend | after | 20 | 140 of 150 | 93 % | 88–96 % | best |  |"
-    curve = tables.markdown_curve(probe_result())
-    assert "| 10 of 20 | 0.47 | 38 of 60 | 63 % | 51–74 % | 75 % | 67–82 % | 62 % | 58 % |\n" in curve
-    hostile = tables.markdown_table(comparison(names=["a|b <i>\nc"]))
-    assert "| a\\|b &lt;i&gt; c | after |" in hostile
-    assert len(hostile.splitlines()) == 4
-
-
-# Progress
-
-
-def test_progress_is_silent_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:
-    """Piped output gets no progress bar."""
-    with tables.progress() as step:
-        step(1, 2)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_progress_shows_a_bar_and_the_time_left_on_a_terminal_and_leaves_stdout_alone() -> None:
-    """On a terminal the bar goes to stderr, so that stdout can be piped."""
-    code = (
-        "import time; from edgeorder.probe.tables import progress\n"
-        "with progress('Asking') as step:\n"
-        "    for done in range(1, 6): step(done, 8); time.sleep(0.15); print('answer', done, flush=True)\n"
-    )
-    ours, theirs = pty.openpty()
-    run = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
-    )
-    os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):  # how a pseudo-terminal says that its other end is closed
-        while piece := os.read(ours, 4096):
-            shown += piece
-    os.close(ours)
-    out, _ = run.communicate(timeout=60)
-    assert run.returncode == 0, shown
-    assert out.decode().split() == [word for done in range(1, 6) for word in ("answer", str(done))]
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
-    assert "Asking" in text
-    assert "5/8" in text
-    assert re.search(r"0:00:0\d", text)
 
 
 # Figures
@@ -315,7 +275,7 @@ def test_a_report_holds_everything_and_needs_nothing(reports: dict[str, Path]) -
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
     for said in (
         'EdgeOrder(order=PositionProfile.load("my-reader.json"))',
-        'EdgeOrder(order="bookend", question="after")',
+        'EdgeOrder(order="bookend", layout="numbered", prompt=Prompt("after", "Answer from the passages."))',
         "dip: the middle is read worse than the edges",
         "differences above 8 points are excluded",
         "Floor, closed book",
@@ -323,12 +283,58 @@ def test_a_report_holds_everything_and_needs_nothing(reports: dict[str, Path]) -
         "E-value",
         "dropped for an unusable reply",
         "LongContextReorder puts the best passage last at even counts: −10.0 points to bookend",
-        "edgeorder probe --model acme/reader-8b-instruct --lengths 5,20 --seed 7",
+        "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --depths 5 --seed 7",
         "edgeorder compare --model",
         "examples/questions.jsonl",
         "870 calls",
     ):
         assert said in page.text, said
+
+
+def shown_code(html: str) -> list[str]:
+    """Return every piece of code that a report shows, as a reader would copy it."""
+    return [unescape(code) for code in re.findall(r"<pre><code>(.*?)</code></pre>", html, re.DOTALL)]
+
+
+@pytest.mark.parametrize(
+    ("name", "best", "place"),
+    [("p.json", "bookend", "before"), ("p.json", "measured", "both"), ('a "b" \\ é 😀\n.json', "measured", "after")],
+)
+def test_the_code_of_a_report_runs_and_asks_as_was_asked(tmp_path: Path, name: str, best: str, place: Any) -> None:
+    """Every line of it is run: the profile is loaded, and the prompt is the one that the comparison measured."""
+    probe = probe_result()
+    probe.profile().save(tmp_path / name)
+    setup = Setup(place, "xml", 'Say "it" in few\nwords.')
+    arms = (Arm(best, place, 20, (1, 1)), Arm("reverse", place, 20, (1, 0)))
+    found = Comparison("m", setup.to_dict(), arms)
+    html = write_report(tmp_path / "r.html", probe, found, profile=str(tmp_path / name)).read_text("utf-8")
+    python = [code for code in shown_code(html) if code.startswith("from ")]
+    assert len(python) == 2
+    texts = [f"Passage {number}." for number in range(20)]
+    names: dict[str, Any] = {"documents": [Document(page_content=text) for text in texts], "question": "Who?"}
+    for code in python:
+        exec(code, names)  # noqa: S102 - this is what is tested
+    order = PositionProfile.load(tmp_path / name) if best == "measured" else ORDERS[best]
+    passages = placed([CaseChunk(text) for text in texts], order)
+    assert names["prompt"] + setup.ending == setup.text("Who?", passages)
+
+
+def test_the_commands_of_a_report_run() -> None:
+    """What is said to reproduce a run is a command line that there is."""
+    commands = [code for code in shown_code(report_html(probe_result(), comparison())) if code.startswith("edgeorder ")]
+    assert len(commands) == 2
+    for command in commands:
+        done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--questions", "2", "--dry-run"])
+        assert done.exit_code == 0, done.output
+
+
+def test_a_report_without_a_saved_profile_says_how_to_get_one() -> None:
+    """Code that loads a file which was never written comes with the option that writes it."""
+    html = report_html(probe_result(), profile=None)
+    assert "which the same command writes with <code>--out profile.json</code>" in html
+    assert "which the same command writes" not in report_html(probe_result(), profile="p.json")
+    arm = Arm("measured", "after", 5, (1, 1))
+    assert arm_code(arm, {}, None) == arm_code(Arm("shuffled", "after", 5, (1,)), {}, "p.json") == ""
 
 
 def test_the_same_results_give_the_same_report() -> None:

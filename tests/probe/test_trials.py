@@ -83,8 +83,8 @@ def test_the_closed_book_prompt_holds_no_passage() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"question": "sideways"}, "question='sideways' is not one of"),
-        ({"question": "none"}, "Setup.question='none' is not one of: before, after, both"),
+        ({"question_place": "sideways"}, "question='sideways' is not one of"),
+        ({"question_place": "none"}, "Setup.question_place='none' is not one of: before, after, both"),
         ({"style": "yaml"}, "style='yaml' is not one of"),
     ],
 )

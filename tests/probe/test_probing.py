@@ -1,4 +1,4 @@
-"""The runs: known readers are told apart, nothing is lost by a kill, and what cannot be used is dropped whole."""
+"""The probe: known readers are told apart, and nothing is lost by a kill."""
 
 import asyncio
 import json
@@ -8,52 +8,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from readers import Reads, answer, box, cases, gold_position, passages, reader
+from readers import (
+    Reads,
+    answer,
+    at_the_tail,
+    box,
+    cases,
+    everywhere,
+    gold_position,
+    lasting,
+    model,
+    noisy,
+    passages,
+    reader,
+)
 
-from edgeorder.probe.answers import AnswerCache, Model, Reply
-from edgeorder.probe.cases import Case
-from edgeorder.probe.grading import Grade
+from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.comparing import compare
 from edgeorder.probe.models import CalledModel, ModelError
-from edgeorder.probe.results import Arm, Comparison, ProbeResult
-from edgeorder.probe.running import compare, probe
-from edgeorder.probe.trials import Setup, gold_rank
-
-HARD = 4  # every fourth question is never answered
-
-
-def model(reads: Reads, asked: list[str] | None = None, concurrency: int = 1, **settings: Any) -> Model:
-    """Return a model that reads so; every fourth question it cannot answer at all."""
-    return CalledModel(
-        reader(lambda question, depth: box(question) % HARD > 0 and reads(question, depth), asked),
-        "reader",
-        concurrency=concurrency,
-        **{"pause": 0.001, **settings},
-    )
-
-
-def noisy(question: str, depth: float) -> bool:
-    """Read every other time, wherever the gold chunk stands."""
-    return random.Random(f"{question} {depth:.2f}").random() < 0.5
-
-
-def everywhere(question: str, depth: float) -> bool:
-    return True
-
-
-def at_the_tail(question: str, depth: float) -> bool:
-    return depth > 0.8
-
-
-def lasting(found: ProbeResult | Comparison) -> dict[str, Any]:
-    """Return everything of a result that another run must give again."""
-    return {name: value for name, value in found.to_dict().items() if name not in ("date", "seconds", "calls")}
+from edgeorder.probe.probing import probe
+from edgeorder.probe.trials import Setup
 
 
 @pytest.mark.parametrize(
@@ -109,7 +88,7 @@ async def test_the_schedule_of_a_question(question: Any) -> None:
     assert [gold_position(prompt) for prompt in asked] == [20, 17, 14, 10, 7, 4, 1, None, 1] * 2
     assert [len(passages(prompt)) for prompt in asked] == [20] * 7 + [0, 1] + [20] * 7 + [0, 1]
     assert [box(prompt[prompt.index("Question:") :]) for prompt in asked] == [0] * 9 + [1] * 9
-    assert found.setup["question"] == question
+    assert found.setup["question_place"] == question
     assert found.calls == 18
 
 
@@ -230,68 +209,7 @@ async def test_concurrency_is_how_many_questions_are_asked_at_a_time() -> None:
     assert most == 3
 
 
-# What cannot be used
-
-
-def unusable(kind: str) -> Any:
-    """Return a reply that cannot be graded."""
-    return {
-        "failed": Reply("", "error", error="status 500"),
-        "empty": Reply("  \n"),
-        "truncated": Reply("The answer to the question is", "length"),
-    }[kind]
-
-
-async def flawed(kind: str, spoiled: Sequence[int], at: int | None) -> ProbeResult:
-    """Probe ten questions; of the spoiled ones the reply with the gold chunk at that position is unusable."""
-
-    async def read(prompt: str) -> str | Reply:
-        number = box(prompt[prompt.index("Question:") :])
-        if number in spoiled and gold_position(prompt) == at and len(passages(prompt)) != 1:
-            return unusable(kind)
-        return answer(prompt, everywhere)
-
-    return await probe(CalledModel(read, "m"), cases(10, 5), chunks=(5,), depths=3, stop="fixed")
-
-
-@pytest.mark.parametrize(
-    ("kind", "at"),
-    [(kind, at) for kind in ("failed", "empty", "truncated") for at in (1, 5, None) if (kind, at) != ("empty", None)],
-)
-async def test_a_question_with_an_unusable_reply_is_dropped_whole(kind: str, at: int | None) -> None:
-    """One failed, empty or truncated reply, and the question is left out and counted."""
-    found = await flawed(kind, [3, 7], at)
-    (length,) = found.lengths
-    assert length.dropped == 2
-    assert [question.case for question in length.questions] == [f"case-{n}" for n in range(10) if n not in (3, 7)]
-    assert found.valid
-
-
-async def test_who_says_nothing_without_passages_is_wrong() -> None:
-    """Without a passage there is nothing to say: an empty answer to that is a wrong one, and no question is dropped."""
-    found = await flawed("empty", [3, 7], None)
-    (length,) = found.lengths
-    assert (length.dropped, len(length.questions), length.floor.right) == (0, 10, 0)
-
-
-async def test_too_many_dropped_make_a_run_invalid() -> None:
-    """Two of ten may fail; with three the rest may be a selection, and no profile is made."""
-    found = await flawed("failed", [1, 2, 3], 5)
-    assert not found.valid
-    assert found.lengths[0].verdict.text == "invalid: 3 of 10 questions had no usable reply"
-    with pytest.raises(ValueError, match="too many replies failed: no profile"):
-        found.profile()
-
-
-async def test_a_question_that_cannot_be_graded_is_dropped() -> None:
-    """A grader that cannot tell gives None; one that is a coroutine is waited for."""
-
-    async def judge(question: str, said: str, aliases: Sequence[str]) -> Grade | None:
-        return None if box(question) == 2 else Grade(True, True)
-
-    found = await probe(model(everywhere), cases(6, 5), chunks=(5,), depths=3, grade=judge)
-    assert found.lengths[0].dropped == 1
-    assert [share.right for share in found.lengths[0].shares] == [5, 5, 5]
+# What ends a run
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -369,7 +287,8 @@ import asyncio, sys, time
 from readers import answer, cases
 from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.models import as_model
-from edgeorder.probe.running import compare, probe
+from edgeorder.probe.comparing import compare
+from edgeorder.probe.probing import probe
 
 def read(prompt):
     with open(sys.argv[2], "a") as log:
@@ -449,7 +368,7 @@ async def test_failures_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
 
     async def read(prompt: str) -> str | Reply:
         if broken and "box 3" in prompt and gold_position(prompt) == 1:
-            return unusable("failed")
+            return Reply("", "error", error="status 500")
         return answer(prompt, everywhere)
 
     with AnswerCache(tmp_path / "a.sqlite") as cache:
@@ -458,156 +377,3 @@ async def test_failures_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
         second = await probe(CalledModel(read, "m"), cases(6, 5), chunks=(5,), depths=3, cache=cache)
     assert (first.lengths[0].dropped, second.lengths[0].dropped) == (1, 0)
     assert second.calls == 1 + 2  # the failed one, the floor and the ceiling that were not reached
-
-
-# The comparison
-
-
-def arm_names(found: Comparison) -> list[tuple[str, str, int]]:
-    return [(arm.order, arm.question, arm.top_k) for arm in found.arms]
-
-
-async def test_arms_are_question_places_by_lengths_by_orders() -> None:
-    """Every combination is one arm, and every arm has the same questions."""
-    found = await compare(
-        model(everywhere),
-        cases(4),
-        orders=["relevance", "shuffled"],
-        questions=("after", "both"),
-        top_ks=(5, 20),
-        about={"seed": 1},
-    )
-    assert arm_names(found) == [
-        (order, question, k) for question, k, order in product(["after", "both"], [5, 20], ["relevance", "shuffled"])
-    ]
-    assert {len(arm.right) for arm in found.arms} == {4}
-    assert (found.valid, found.dropped, found.setup["seed"]) == (True, 0, 1)
-
-
-async def test_a_measured_profile_wins_where_it_should() -> None:
-    """A reader of the tail finds the best chunk where its own profile puts it."""
-    made = await probe(model(at_the_tail), cases(40), stop="proved")
-    made_up = cases(20)
-    found = await compare(model(at_the_tail), made_up, orders=["relevance", made.profile()], seed=1)
-    assert arm_names(found) == [("relevance", "after", 20), ("measured", "after", 20)]
-    assert found.best.order == "measured"
-    # It reads the last four of twenty slots, and answers three questions in four.
-    ranks = [gold_rank(case, 20, 1) for case in made_up]
-    assert found.best.right == tuple(int(rank <= 4 and n % HARD > 0) for n, rank in enumerate(ranks))
-    assert found.arms[0].share.right == 0
-
-
-@pytest.mark.parametrize(("k", "positions"), [(4, [4]), (6, [6]), (5, [1])])
-async def test_long_context_reorder_puts_the_best_last_at_even_counts(k: int, positions: list[int]) -> None:
-    """As in LangChain: the chunk of rank 1 stands last at even counts and first at odd ones."""
-    asked: list[str] = []
-    await compare(model(everywhere, asked), cases(1, 7, gold_rank=1), orders=["long_context_reorder"], top_ks=(k,))
-    assert [gold_position(prompt) for prompt in asked] == positions
-
-
-async def test_the_gold_rank_of_the_data_is_cut_with_the_block() -> None:
-    """A gold chunk of rank 7 is in a block of 8 and not in one of 5, as it would be in earnest."""
-    asked: list[str] = []
-    found = await compare(model(everywhere, asked), cases(2, 12, gold_rank=7), orders=["relevance"], top_ks=(5, 8))
-    assert [(len(passages(prompt)), gold_position(prompt)) for prompt in asked] == [(5, None), (8, 7)] * 2
-    assert [arm.share.right for arm in found.arms] == [0, 1]
-
-
-async def test_drawn_gold_ranks_are_one_retrieval_cut_to_each_length() -> None:
-    """A rank that was drawn is the same for every order and length; beyond the block the gold chunk is gone."""
-    asked: list[str] = []
-    made = cases(80)
-    await compare(model(everywhere, asked), made, orders=["relevance"], top_ks=(2, 20), seed=5)
-    positions = [gold_position(prompt) for prompt in asked]
-    short, long = positions[::2], positions[1::2]
-    assert [position if position and position <= 2 else None for position in long] == short
-    assert 30 <= long.count(1) <= 50
-    assert None in short
-    again: list[str] = []
-    await compare(model(everywhere, again), made, orders=["relevance"], top_ks=(2, 20), seed=5)
-    assert again == asked
-
-
-async def test_a_comparison_drops_questions_whole() -> None:
-    """A reply that fails in one arm takes the question out of all; with too many it is invalid."""
-
-    async def read(prompt: str) -> str | Reply:
-        spoiled = box(prompt[prompt.index("Question:") :]) in spoils and "Question:" in prompt[:70]
-        return unusable("failed") if spoiled else answer(prompt, everywhere)
-
-    async def run() -> Comparison:
-        return await compare(
-            CalledModel(read, "m"),
-            cases(10, 5),
-            orders=["bookend"],
-            questions=("after", "before"),
-            top_ks=(5,),
-            setup=Setup(instruction="Say it now."),
-        )
-
-    spoils = {4}
-    found = await run()
-    assert (found.dropped, [len(arm.right) for arm in found.arms], found.valid) == (1, [9, 9], True)
-    spoils = {1, 2, 3}
-    assert not (await run()).valid
-
-
-def test_the_paired_difference_by_hand() -> None:
-    """Six gains and one loss over ten questions: 50 points, and an interval with two imagined questions added.
-
-    (6 - 1) / 12 = 0.41667; the spread is 1.96 * sqrt((6 + 1 + 1) / 12 - 0.41667 ** 2) / sqrt(12) = 0.39730.
-    """
-    better, worse = (1, 1, 1, 1, 1, 1, 0, 1, 0, 1), (0, 0, 0, 0, 0, 0, 1, 1, 0, 1)
-    one, two = Arm("a", "after", 5, better), Arm("b", "after", 5, worse)
-    found = Comparison("m", {}, (two, one))
-    assert found.best is one
-    assert found.against(one, two) == pytest.approx((0.5, 0.0194, 0.8140), abs=5e-4)
-    assert found.against(two, one) == pytest.approx((-0.5, -0.8140, -0.0194), abs=5e-4)
-    assert found.against(one, one)[0] == 0
-    always, never = Arm("a", "after", 5, (1,) * 30), Arm("b", "after", 5, (0,) * 30)
-    assert found.against(never, always)[:2] == (-1.0, -1.0)  # no difference is beyond 100 points
-    nothing = Arm("a", "after", 5, ())
-    assert found.against(nothing, nothing) == (0.0, -1.0, 1.0)
-    assert not Comparison("m", {}, (nothing,)).valid
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"orders": ["relevance", "best"]}, "order='best' is not one of"),
-        ({"orders": ["relevance"], "questions": ("after", "none")}, "Setup.question='none' is not one of"),
-        ({"orders": ["relevance"], "top_ks": (5, 0)}, "must be numbers of chunks, from 1 up"),
-        ({"orders": ["relevance"], "top_ks": (21,)}, "'case-0' has 19 passages beside the gold one"),
-        ({"orders": ["relevance"], "concurrency": -1}, "concurrency=-1 must be at least 1"),
-    ],
-)
-async def test_an_impossible_comparison_is_refused_before_anything_is_asked(
-    settings: dict[str, Any], message: str
-) -> None:
-    """A name or number that cannot be is said at once."""
-    asked: list[str] = []
-    with pytest.raises(ValueError, match=message):
-        await compare(model(everywhere, asked), cases(3), **settings)
-    assert asked == []
-
-
-async def test_an_order_that_loses_a_chunk_is_refused() -> None:
-    """A callable that gives no permutation stops the comparison and is named."""
-
-    def halved(n: int) -> list[int]:
-        return list(range(n // 2))
-
-    with pytest.raises(ValueError, match="order 'halved' gave"):
-        await compare(model(everywhere), cases(2), orders=[halved])
-
-
-async def test_a_comparison_resumes_and_runs_side_by_side_alike(tmp_path: Path) -> None:
-    """From the cache nothing is asked again, and the number of questions at a time changes nothing."""
-    settings: dict[str, Any] = {"orders": ["bookend", "shuffled"], "top_ks": (5, 9), "seed": 2}
-    made: list[Case] = cases(10)
-    one = await compare(model(noisy), made, concurrency=1, **settings)
-    with AnswerCache(tmp_path / "a.sqlite") as cache:
-        many = await compare(model(noisy), made, concurrency=5, cache=cache, **settings)
-        again = await compare(model(noisy), made, cache=cache, **settings)
-    assert lasting(one) == lasting(many) == lasting(again)
-    assert (one.calls, again.calls) == (40, 0)

@@ -1,0 +1,76 @@
+"""`edgeorder compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgeorder.cli import options
+from edgeorder.cli.terminal import say, show
+
+
+def compare(
+    model: options.Model = "local",
+    base_url: options.BaseUrl = None,
+    judge: options.Judge = None,
+    judge_base_url: options.JudgeBaseUrl = None,
+    cases: options.Cases = "facts",
+    questions: options.Questions = 40,
+    chunks: options.Chunks = "20",
+    question: options.Question = "after",
+    orders: Annotated[
+        str, typer.Option(help="Orders with commas: names, shuffled, or measured (needs --profile).")
+    ] = "relevance,bookend,bookend_tail,reverse,long_context_reorder,shuffled",
+    profile: Annotated[Path | None, typer.Option(help="The profile whose order is `measured`.")] = None,
+    seed: options.Seed = 1,
+    report: options.Report = None,
+    json_file: options.Json = None,
+    cache: options.Cache = None,
+    style: options.Style = options.StyleChoice.numbered,
+    instruction: options.Instruction = None,
+    concurrency: options.Concurrency = None,
+    max_tokens: options.MaxTokens = None,
+    dry_run: options.DryRun = False,
+) -> None:
+    """Compare orders end to end; --question and --chunks take several values with commas.
+
+    Exit codes as for `probe`. Its seed differs from that of `probe`, so that a measured order meets fresh questions.
+    """
+    from edgeorder.cli.output import Outputs
+    from edgeorder.cli.runs import Run
+    from edgeorder.probe.tables import comparison_table
+    from edgeorder.probe.wording import comparison_lines, unusable_line
+
+    places = options.question_places(question)
+    run = Run(
+        model=model,
+        base_url=base_url,
+        judge=judge,
+        judge_base_url=judge_base_url,
+        source=cases,
+        questions=questions,
+        chunks=options.block_lengths(chunks),
+        seed=seed,
+        cache=cache,
+        concurrency=concurrency,
+        max_tokens=max_tokens,
+        question_place=places[0],
+        style=style.value,
+        instruction=instruction,
+    )
+    named = options.named_orders(orders, profile)
+    outputs = Outputs(data=json_file, report=report)
+    outputs.check(cases, profile)
+    if dry_run:
+        from edgeorder.cli.estimate import comparison_estimate
+
+        typer.echo(comparison_estimate(run, named, places))
+        return
+    found = run.compare(named, places)
+    kept = outputs.write(found, measured=profile)
+    show(comparison_table(found), *comparison_lines(found))
+    if not found.valid:
+        say(f"edgeorder: {unusable_line(found.faults)}")
+        raise typer.Exit(3)
+    if not kept:
+        raise typer.Exit(1)

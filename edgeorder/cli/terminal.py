@@ -1,0 +1,108 @@
+"""The terminal: whatever stdout and stderr are, what is printed ends no run."""
+
+import codecs
+import io
+import os
+import re
+import sys
+from contextlib import suppress
+from typing import Any, TextIO
+
+from edgeorder.cli.masking import shown
+
+_ASCII = {"–": "-", "−": "-", "—": "-", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'}
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for characters that an encoding lacks: a minus must stay one."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_ASCII.get(char) or char.encode("ascii", "backslashreplace").decode() for char in lacking), error.end
+
+
+codecs.register_error("edgeorder-plain", _plain)
+
+
+class Steady:
+    """A text stream that goes silent when it breaks, and knows why: `broken`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.broken: Exception | None = None
+
+    def write(self, text: str) -> int:
+        """Write, if it still can."""
+        if self.broken is None:
+            try:
+                self._stream.write(text)
+            except (OSError, ValueError) as error:  # ValueError: it was closed
+                self.broken = error
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what was kept back, if it still can."""
+        if self.broken is None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self.broken = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_streams() -> None:
+    """Make stdin, stdout and stderr usable: closed ones lead nowhere, and narrow encodings get the nearest ASCII.
+
+    The number of a closed one would be given to the next file that is opened, such as the cache, and what any library
+    prints would be written into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="edgeorder-plain")
+
+
+def settle_streams() -> None:
+    """Print what was kept back. Where that fails, Python would try again at its end, and change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def say(line: str) -> None:
+    """Print one line on stderr, if it can be, without secrets and without codes that a terminal would obey."""
+    stream = Steady(sys.stderr)
+    stream.write(" ".join(_CONTROLS.sub(" ", shown(line)).split()) + "\n")
+    stream.flush()
+
+
+def show(*parts: object) -> None:
+    """Print tables and lines on stdout. Where that fails, a line on stderr says so, unless the reader has gone."""
+    from rich.console import Console
+
+    stream = Steady(sys.stdout)
+    try:
+        console = Console(file=stream)  # type: ignore[arg-type]  # it has what rich uses of a file
+        for part in parts:
+            # A line in a pipe or a file stays one, a terminal's is broken between words.
+            whole = isinstance(part, str) and not console.is_terminal
+            console.print(part, highlight=False, markup=False, soft_wrap=whole)
+        stream.flush()
+    except Exception as error:  # noqa: BLE001 - the run is done and kept: nothing that is printed undoes it
+        stream.broken = error
+    if stream.broken and not isinstance(stream.broken, BrokenPipeError):
+        say(f"edgeorder: not everything could be printed: {stream.broken}")

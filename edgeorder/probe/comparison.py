@@ -1,0 +1,114 @@
+"""What a comparison found, as data: made by `compare`, read by tables and reports."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from edgeorder.probe.faults import Fault
+from edgeorder.probe.shares import Share, check_marks
+from edgeorder.probe.verdict import too_many_dropped
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of asking, over all questions of a comparison.
+
+    Args:
+        order: The name of the order.
+        question_place: Where the question stands.
+        chunks: Chunks in the block.
+        right: Whether each question was answered right, 0 or 1, in the order of the cases.
+        cut: Whether each answer was cut at the most tokens, 0 or 1; none where that was not noted.
+
+    Raises:
+        ValueError: For a mark that is neither 0 nor 1.
+    """
+
+    order: str
+    question_place: str
+    chunks: int
+    right: tuple[int, ...] = field(repr=False)
+    cut: tuple[int, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        check_marks("Arm.right", self.right, len(self.right))
+        check_marks("Arm.cut", self.cut, len(self.right) if self.cut else 0)
+
+    @property
+    def share(self) -> Share:
+        """Right answers."""
+        return Share(sum(self.right), len(self.right))
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return f"{self.order}, question {self.question_place}, top {self.chunks}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Orders, question places and block lengths compared end to end on the same questions.
+
+    Args:
+        model: The model.
+        setup: How it was asked.
+        arms: The ways of asking; every one has the same questions.
+        dropped: Questions left out because a reply to one of the arms could not be used.
+        date: ISO 8601, UTC.
+        seconds: How long it took.
+        calls: Calls that were made; answers that were found on disk are none.
+        command: What reproduces it.
+        faults: Why the dropped questions were.
+        stopped: "asked all", or "too many unusable replies" if the run was given up.
+
+    Raises:
+        ValueError: For arms of different questions.
+    """
+
+    model: str
+    setup: Mapping[str, Any]
+    arms: tuple[Arm, ...]
+    dropped: int = 0
+    date: str = ""
+    seconds: float = 0.0
+    calls: int = 0
+    command: str = ""
+    faults: tuple[Fault, ...] = ()
+    stopped: str = "asked all"
+
+    def __post_init__(self) -> None:
+        if len({len(arm.right) for arm in self.arms}) > 1:
+            raise ValueError("every arm of a comparison needs the same questions")
+
+    @property
+    def valid(self) -> bool:
+        """Whether enough questions had usable replies."""
+        asked = len(self.arms[0].right) if self.arms else 0
+        return asked > 0 and not too_many_dropped(asked, self.dropped)
+
+    @property
+    def cut(self) -> Share:
+        """Answers that were cut at the most tokens."""
+        return Share(sum(sum(arm.cut) for arm in self.arms), sum(len(arm.cut) for arm in self.arms))
+
+    @property
+    def best(self) -> Arm:
+        """The arm with the most right answers, the first of equals."""
+        return max(self.arms, key=lambda arm: arm.share.right)
+
+    def against(self, arm: Arm, other: Arm) -> tuple[float, float, float]:
+        """Return the difference of two arms in accuracy, and its 95 % interval over the paired questions."""
+        n = len(arm.right)
+        if n == 0:
+            return 0.0, -1.0, 1.0
+        gains = sum(a > b for a, b in zip(arm.right, other.right, strict=True))
+        losses = sum(a < b for a, b in zip(arm.right, other.right, strict=True))
+        difference = (gains - losses) / n
+        # Two imagined questions, one each way, as in `PositionEvidence.excluded` (Agresti and Min, 2005).
+        middle = (gains - losses) / (n + 2)
+        spread = 1.96 * ((gains + losses + 1) / (n + 2) - middle**2) ** 0.5 / (n + 2) ** 0.5
+        return difference, max(middle - spread, -1.0), min(middle + spread, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return asdict(self)
