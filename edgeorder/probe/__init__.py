@@ -11,14 +11,14 @@ from edgeorder.errors import missing_extra
 
 if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache as AnswerCache
-    from edgeorder.probe.answers import Reply as Reply
     from edgeorder.probe.cases import Case as Case
     from edgeorder.probe.cases import CaseChunk as CaseChunk
     from edgeorder.probe.cases import load_cases as load_cases
     from edgeorder.probe.grading import Grade as Grade
     from edgeorder.probe.grading import ModelGrader as ModelGrader
-    from edgeorder.probe.models import ModelError as ModelError
     from edgeorder.probe.models import as_model as as_model
+    from edgeorder.probe.replies import ModelError as ModelError
+    from edgeorder.probe.replies import Reply as Reply
     from edgeorder.probe.report import write_report as write_report
     from edgeorder.probe.results import Comparison as Comparison
     from edgeorder.probe.results import ProbeResult as ProbeResult
@@ -31,11 +31,11 @@ _HOMES = {
     "Case": "cases",
     "Comparison": "results",
     "Grade": "grading",
-    "ModelError": "models",
+    "ModelError": "replies",
     "ModelGrader": "grading",
     "CaseChunk": "cases",
     "ProbeResult": "results",
-    "Reply": "answers",
+    "Reply": "replies",
     "Setup": "trials",
     "as_model": "models",
     "compare": "running",

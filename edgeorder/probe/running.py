@@ -12,11 +12,12 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from edgeorder.errors import bad_choice
 from edgeorder.orders import Order, named_order, order_name
-from edgeorder.probe.answers import AnswerCache, Model, Reply, ask_cached
+from edgeorder.probe.answers import AnswerCache, ask_cached
 from edgeorder.probe.cases import Case
 from edgeorder.probe.curves import CurvePosterior, geometric
 from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.probe.grading import Grade, Grader, by_aliases, cites
+from edgeorder.probe.replies import Model, Reply
 from edgeorder.probe.results import Arm, Asked, Comparison, LengthResult, ProbeResult
 from edgeorder.probe.trials import Setup, gold_rank, order_for, placed, ranked, spread, with_gold_at
 from edgeorder.probe.verdict import settled

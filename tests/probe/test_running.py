@@ -18,10 +18,11 @@ import pytest
 from readers import Reads, answer, box, cases, gold_position, passages, reader
 
 from edgeorder.orders import bookend
-from edgeorder.probe.answers import AnswerCache, Model, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.cases import Case
 from edgeorder.probe.grading import Grade
-from edgeorder.probe.models import CalledModel, ModelError
+from edgeorder.probe.replies import Model, ModelError, Reply
 from edgeorder.probe.results import Arm, Comparison, ProbeResult
 from edgeorder.probe.running import compare, probe
 from edgeorder.probe.trials import Setup, gold_rank
