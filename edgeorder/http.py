@@ -118,9 +118,9 @@ def address(url: str | SecretStr) -> tuple[str, dict[str, SecretStr]]:
     except httpx2.InvalidURL:
         found = httpx2.URL("")
     if found.scheme not in ("http", "https") or not found.host:
-        raise ValueError(
-            f"{masked(revealed(url))!r} is no address; it must begin with https:// or http://, and name a server"
-        )
+        _, at, shown = masked(revealed(url)).rpartition("@")  # where it is malformed, anything before may be a password
+        shown = f"{MASK}@{shown}" if at else shown
+        raise ValueError(f"{shown!r} is no address; it must begin with https:// or http://, and name a server")
     if not found.userinfo:
         return str(found), {}
     pair = f"{found.username}:{found.password}".encode()

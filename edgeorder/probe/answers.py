@@ -173,17 +173,17 @@ class AnswerCache:
         folders = [path.parent, Path(tempfile.gettempdir())] if self._target is self._file else []
         self._target = None
         for folder in folders:
-            try:
+            with suppress(OSError, sqlite3.Error, ValueError):
                 self._spare = self._target = _spare(folder, path.name)
-            except (OSError, sqlite3.Error, ValueError):
-                continue
-            takes = (
-                "the next run takes it up" if folder == path.parent else f"move it to {path.parent} for the next run"
-            )
-            self.trouble = f"{path} failed ({error}); answers from now on are kept in {self._spare.path}: {takes}"
-            return self.trouble
+                takes = "" if folder == path.parent else f"move it to {path.parent} and "
+                self.trouble = (
+                    f"{path} failed ({error}); further answers are kept in {self._spare.path}. If it is still there "
+                    f"after this run, {takes}the next run takes it up"
+                )
+                return self.trouble
         self.trouble = (
-            f"{path} failed ({error}), and so did every place for another file; new answers are kept in memory"
+            f"{path} failed ({error}), and there is no room for another file; further answers are kept in memory, and "
+            "written when this run ends, if that is possible then"
         )
         return self.trouble
 

@@ -101,7 +101,7 @@ def _call(model: Any) -> Callable[[str], Any]:
 
 def _chat(model: Any) -> Callable[[str], Any]:
     """Return what sends a prompt as the only message of a LlamaIndex chat."""
-    if hasattr(model, "chat_history"):
+    if hasattr(type(model), "chat_history"):
         raise TypeError(f"{type(model).__name__} remembers what it was asked before; give its LLM")
     types = sys.modules.get("llama_index.core.base.llms.types")
     if types is None:

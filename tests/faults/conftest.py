@@ -20,4 +20,4 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if not allowed:
         pytest.skip("needs to mount a disk")
     yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)  # noqa: S607

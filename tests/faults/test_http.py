@@ -79,12 +79,11 @@ def test_what_may_pass_is_tried_again_and_what_blames_the_request_is_not(server:
 def test_no_odd_wait_is_waited(server: FaultServer, asked: str) -> None:
     server.script = [refuse(429, f"Retry-After: {asked}")]
     started = time.monotonic()
-    try:
+    if asked.startswith("Fri, 31"):
+        with pytest.raises(HttpError, match="it says"):
+            post(server.url, {"texts": ["a"]}, scores)
+    else:
         assert post(server.url, {"texts": ["a"]}, scores, pause=0.01) == [1]
-    except HttpError as error:
-        assert "9999" in asked
-        assert error.wait
-        assert error.wait > 10**9
     assert time.monotonic() - started < 10
 
 

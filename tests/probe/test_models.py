@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from endpoints import Endpoint, completion
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from llama_index.core.llms import MockLLM
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms import ChatMessage, ChatResponse, MockLLM
 
 from edgeorder.probe.answers import cache_key
 from edgeorder.probe.called import CalledModel
@@ -193,11 +195,62 @@ async def test_a_llamaindex_llm() -> None:
     assert model.settings["max_tokens"] == 2
 
 
+async def test_a_llamaindex_llm_that_only_chats() -> None:
+    class Chatty:
+        def __init__(self) -> None:
+            self.model, self.api_key = "chatty", "sk-planted-4711"
+
+        async def achat(self, messages: list[ChatMessage]) -> ChatResponse:
+            [message] = messages
+            assert message.role == "user"
+            raw = {"choices": [{"finish_reason": "length"}]}
+            return ChatResponse(
+                message=ChatMessage(role="assistant", content=f"{message.content} sk-planted-4711"),
+                raw=raw,
+                additional_kwargs={"prompt_tokens": 9, "completion_tokens": 2},
+            )
+
+    model = as_model(Chatty())
+    assert model.name == "chatty"
+    assert await model.ask("Gold") == Reply("Gold ***", "length", 9, None, 2)
+
+
+def test_a_chat_engine_is_refused_since_it_remembers() -> None:
+    with pytest.raises(TypeError, match="SimpleChatEngine remembers what it was asked before; give its LLM"):
+        as_model(SimpleChatEngine.__new__(SimpleChatEngine))
+
+
+def test_numbers_are_numbers() -> None:
+    model: Any = as_model(
+        "m", base_url="http://x", max_tokens=np.int64(9), concurrency=np.int32(2), timeout=np.float32(9)
+    )  # type: ignore[arg-type]
+    assert (model.settings["max_tokens"], model.concurrency) == (9, 2)
+    assert type(model.settings["max_tokens"]) is int
+    for field in ("max_tokens", "concurrency"):
+        for bad in (True, 1.5, "9", float("nan")):
+            with pytest.raises(TypeError, match=field):
+                as_model("m", base_url="http://x", **{field: bad})
+    for seconds in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="timeout"):
+            as_model("m", base_url="http://x", timeout=seconds)
+
+
+async def test_an_answer_that_was_cut_while_it_thought_is_none(endpoint: Endpoint, connect: Connect) -> None:
+    endpoint.script = [completion("<think>Let me see", "length"), completion("<think>x</think> Gold", "length")]
+    assert [(await connect().ask("x")).usable for _ in range(2)] == [False, True]
+
+
 def test_what_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match="must be a name, a LangChain"):
         as_model(3)
     with pytest.raises(ValueError, match="base_url has no effect on method"):
         as_model(str.upper, base_url="http://x")
+    with pytest.raises(ValueError, match="name has no effect on upper"):
+        as_model(CalledModel(str.upper, "upper"), name="lower")
+    with pytest.raises(ValueError, match="api_key has no effect on local"):
+        as_model("local", api_key="k")
+    with pytest.raises(ValueError, match=r"'127\.0\.0\.1:8000' is no address"):
+        as_model("m", base_url="127.0.0.1:8000")
     with pytest.raises(ValueError, match="concurrency=0 must be at least 1"):
         as_model("m", concurrency=0)
     for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
