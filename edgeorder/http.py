@@ -10,8 +10,8 @@ import json
 import math
 import os
 import threading
-from base64 import b64encode
-from collections.abc import Callable, Coroutine, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import SecretStr
 
 from edgeorder.errors import EdgeOrderError, missing_extra
-from edgeorder.masking import MASK, masked, revealed, without
+from edgeorder.masking import MASK, is_key, masked, revealed, without
 from edgeorder.retries import tried
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ async def _posted(
 async def _attempt(url: str, sent: bytes, read: Callable[[Any], T], headers: Mapping[str, Any], limit: int) -> T:
     """Post once. What other libraries raise is put into words and dropped: it may hold the headers."""
     httpx2 = _httpx2()
-    secrets = [part for value in headers.values() for part in (value, revealed(value).rpartition(" ")[2])]
+    secrets = [SecretStr(part) for value in headers.values() for part in _parts(revealed(value)) if is_key(part)]
     nobody = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol)
     failure: HttpError | None = None
     try:
@@ -208,6 +208,15 @@ async def _attempt(url: str, sent: bytes, read: Callable[[Any], T], headers: Map
     except Exception as error:  # noqa: BLE001 - whatever a malformed answer provokes
         failure = HttpError(_line(f"malformed answer ({error!r}): {text:.100}", *secrets))
     raise failure
+
+
+def _parts(header: str) -> Iterator[str]:
+    """Yield what of a header's value a server might repeat."""
+    scheme, _, key = header.rpartition(" ")
+    yield from (header, key)
+    if scheme == "Basic":
+        with suppress(ValueError):
+            yield b64decode(key).decode().partition(":")[2]
 
 
 async def _content(response: "httpx2.Response", limit: int) -> bytes:

@@ -1,7 +1,8 @@
 """The process of the local model: a JSON request on each line of stdin, its answer on a line of stdout.
 
-Run as `python -m edgeorder.probe.llama FILE CONTEXT THREADS SECONDS`. It says `{"ready": address}` once the model is
-loaded, or `{"failed": why}`. It ends with its stdin, and so with the process that started it, however that ends.
+Run as `python -m edgeorder.probe.llama FILE CONTEXT THREADS SECONDS`. Once the model is loaded it says
+`{"ready": address, "process": id}`, or `{"failed": why}`. It ends with its stdin, and so with the process that started
+it, however that ends.
 """
 
 import json
@@ -29,7 +30,7 @@ def main() -> None:
         print(json.dumps({"failed": str(error)}), file=say, flush=True)
         return
     signal.alarm(0) if hasattr(signal, "alarm") else None
-    print(json.dumps({"ready": server.listening_address}), file=say, flush=True)
+    print(json.dumps({"ready": server.listening_address, "process": os.getpid()}), file=say, flush=True)
     while True:
         print(json.dumps(server.handle_completions(json.loads(requests.get()))), file=say, flush=True)
 

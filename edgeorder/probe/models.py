@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from edgeorder.checks import whole_number
-from edgeorder.masking import revealed
+from edgeorder.masking import is_key, revealed
 from edgeorder.probe.called import CalledModel
 from edgeorder.probe.replies import Model
 
@@ -119,7 +119,7 @@ def _secrets(model: Any) -> list[SecretStr]:
     return [
         SecretStr(revealed(value))
         for field, value in held.items()
-        if isinstance(value, SecretStr) or (isinstance(value, str) and _SECRET.search(field))
+        if is_key(value) and (isinstance(value, SecretStr) or (isinstance(value, str) and _SECRET.search(field)))
     ]
 
 

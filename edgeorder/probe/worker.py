@@ -59,11 +59,11 @@ class Worker:
 
     def _line(self) -> Any:
         assert self._process.stdout  # noqa: S101
-        late = threading.Event()
+        late, process = threading.Event(), self._process
 
         def give_up() -> None:
             late.set()
-            self._process.kill()
+            process.kill()
 
         timer = threading.Timer(self._timeout, give_up)
         timer.daemon = True

@@ -18,6 +18,7 @@ import socket
 import struct
 import threading
 import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -233,8 +234,11 @@ def _gzip_bomb(handler: Handler) -> None:
 
 
 def _echo(handler: Handler) -> None:
-    """Refuse the key and repeat it, with all that was sent."""
+    """Refuse the key and repeat it, with all that was sent, packed and unpacked."""
     said = f"Incorrect key: {dict(handler.headers)}"
+    scheme, _, sent = handler.headers.get("Authorization", "").partition(" ")
+    if scheme == "Basic":
+        said += f", {b64decode(sent).decode()}"
     handler.answer(401, json.dumps({"error": {"message": said}}).encode())
 
 
