@@ -39,7 +39,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
     def face(server: FaultServer, **options: Any) -> Any:
         given = (server.url, {"texts": ["a", "bb", "ccc"]}, scores)
-        options = {"pause": 0.01, "timeout": 20, **options}
+        options = {"pause": 0.001, "timeout": 20, **options}
         return post(*given, **options) if request.param == "sync" else asyncio.run(apost(*given, **options))
 
     return face
@@ -56,7 +56,7 @@ def test_every_fault_ends_in_time_and_in_one_line(server: FaultServer, face: Fac
     server.always = FAULTS[fault]
     started = time.monotonic()
     with pytest.raises(HttpError) as caught:
-        face(server, timeout=0.4 if fault in ENDLESS else 20, limit=2**20)
+        face(server, timeout=0.2 if fault in ENDLESS else 20, limit=2**20)
     assert time.monotonic() - started < 10
     assert str(caught.value).isprintable()
     assert 3 < len(str(caught.value)) <= 300

@@ -37,7 +37,7 @@ def server() -> Iterator[FaultServer]:
 
 def endpoint(server: FaultServer, **options: Any) -> Any:
     model: Any = as_model("m", **{"base_url": server.url, "api_key": KEY, "timeout": 20, **options})
-    model._pause = 0.01
+    model._pause = 0.001
     return model
 
 
@@ -53,7 +53,7 @@ async def come(model: Model, prompt: str = "Gold") -> Reply | ModelError:
 async def test_every_fault_costs_one_prompt_or_ends_the_run_in_one_line(server: FaultServer, fault: str) -> None:
     server.always = FAULTS[fault]
     started = time.monotonic()
-    found = await come(endpoint(server, timeout=0.4 if fault in ENDLESS else 20))
+    found = await come(endpoint(server, timeout=0.2 if fault in ENDLESS else 20))
     assert time.monotonic() - started < 10
     said = str(found) if isinstance(found, ModelError) else found.error or ""
     assert isinstance(found, ModelError) == (fault in HOPELESS)
@@ -160,7 +160,7 @@ class PanicException(BaseException):
 @pytest.mark.parametrize("failure", [RefusedError, ModelError, RuntimeError, TimeoutError, PanicException])
 async def test_no_framework_s_error_shows_the_key(failure: type[BaseException]) -> None:
     model: Any = as_model(Framework(failure))
-    model._pause = 0.01
+    model._pause = 0.001
     found = await come(model)
     assert isinstance(found, ModelError) == (failure in (RefusedError, ModelError))
     told = whole_traceback(found) if isinstance(found, ModelError) else [repr(found)]
