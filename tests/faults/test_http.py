@@ -11,7 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from faults.planted import KEY, whole_traceback
 from faults.server import ENDLESS, FAULTS, RETRY_AFTER, FaultServer, refuse
+from pydantic import SecretStr
 
 from edgeorder.http import HttpError, address, apost, post
 
@@ -55,8 +57,10 @@ def test_an_answer_is_read(server: FaultServer, face: Face) -> None:
 def test_every_fault_ends_in_time_and_in_one_line(server: FaultServer, face: Face, fault: str) -> None:
     server.always = FAULTS[fault]
     started = time.monotonic()
+    headers = {"Authorization": SecretStr(f"Bearer {KEY}")}
     with pytest.raises(HttpError) as caught:
-        face(server, timeout=0.2 if fault in ENDLESS else 20, limit=2**20)
+        face(server, timeout=0.2 if fault in ENDLESS else 20, limit=2**20, headers=headers)
+    assert not [text for text in whole_traceback(caught.value) if KEY in text]
     assert time.monotonic() - started < 10
     assert str(caught.value).isprintable()
     assert 3 < len(str(caught.value)) <= 300

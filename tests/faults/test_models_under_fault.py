@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.planted import KEY, whole_traceback
 from faults.server import ENDLESS, FAULTS, FaultServer
 
 from edgeorder.probe.answers import AnswerCache, ask_cached
@@ -18,7 +18,6 @@ from edgeorder.probe.called import CalledModel
 from edgeorder.probe.models import as_model
 from edgeorder.probe.replies import Model, ModelError, Reply
 
-KEY = "sk-planted/9d1f0c77"
 PASSWORD = "hush-4411"  # noqa: S105
 HOPELESS = {"moved", "moved in a circle", "echo", "401", "403", "404"}  # of the faults, those that no retry mends
 
@@ -91,17 +90,6 @@ async def test_a_key_is_never_seen(
     seen.append((tmp_path / "a.db").read_bytes().decode("latin-1"))
     for secret in (KEY, KEY.replace("/", "\\/"), PASSWORD, server.headers[-1]["Authorization"].split()[1]):
         assert not [text for text in seen if secret in text]
-
-
-def whole_traceback(error: BaseException) -> list[str]:
-    """Return a traceback with its locals, below this test's own frame, and those of all that led to it."""
-    told = []
-    while error:
-        told += [repr(error), str(error)]
-        frames = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), capture_locals=True)
-        told += [str(frame.locals) for frame in frames if "faults" not in frame.filename]
-        error = error.__cause__ or error.__context__  # type: ignore[assignment]
-    return told
 
 
 async def test_a_key_that_is_answered_is_masked(server: FaultServer) -> None:
