@@ -1,26 +1,25 @@
 """JSON over HTTP, bounded in time and size: what models and scorers at an address share.
 
-One thread of its own speaks HTTP for the whole process. So a deadline holds whatever a server does, the sync and the
-async face and every event loop share their connections, and no traceback leads to the headers, where the key is.
+One thread speaks HTTP for the whole process. So a deadline holds whatever a server does, the sync and the async face
+and every event loop share their connections, and no traceback leads to the headers, where the key is.
 """
 
 import asyncio
-import atexit
 import json
 import math
-import os
-import threading
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import SecretStr
 
+from edgeorder.background import started
 from edgeorder.errors import EdgeOrderError, missing_extra
 from edgeorder.masking import MASK, is_key, masked, revealed, without
 from edgeorder.retries import tried
@@ -68,6 +67,32 @@ class HttpLimitError(HttpError):
     """An answer beyond the size limit, which another try would only fetch again."""
 
 
+def address(url: str | SecretStr) -> tuple[str, dict[str, SecretStr]]:
+    """Return a URL without its credentials, and the header that carries them.
+
+    Raises:
+        ValueError: If it is no address of a server.
+        ImportError: If httpx2 is not installed.
+
+    >>> address("https://me:hush@example.org/v1")
+    ('https://example.org/v1', {'Authorization': SecretStr('**********')})
+    """
+    httpx2 = _httpx2()
+    try:
+        found = httpx2.URL(revealed(url).strip())
+    except httpx2.InvalidURL:
+        found = httpx2.URL("")
+    if found.scheme not in ("http", "https") or not found.host:
+        _, at, shown = masked(revealed(url)).rpartition("@")  # where it is malformed, anything before may be a password
+        shown = f"{MASK}@{shown}" if at else shown
+        raise ValueError(f"{shown!r} is no address; it must begin with https:// or http://, and name a server")
+    if not found.userinfo:
+        return str(found), {}
+    pair = f"{found.username}:{found.password}".encode()
+    carried = SecretStr("Basic " + b64encode(pair).decode())
+    return str(found.copy_with(userinfo=b"")), {"Authorization": carried}
+
+
 async def apost(
     url: str,
     data: Any,
@@ -98,34 +123,9 @@ async def apost(
         HttpError: In one line, if there is no good answer.
         ImportError: If httpx2 is not installed.
     """
+    _httpx2()
     given = partial(_posted, url, data, read, headers or {}, timeout, tries, pause, limit)
-    return _good(await asyncio.wrap_future(_started(given)))
-
-
-def address(url: str | SecretStr) -> tuple[str, dict[str, SecretStr]]:
-    """Return a URL without its credentials, and the header that carries them.
-
-    Raises:
-        ValueError: If it is no address of a server.
-        ImportError: If httpx2 is not installed.
-
-    >>> address("https://me:hush@example.org/v1")
-    ('https://example.org/v1', {'Authorization': SecretStr('**********')})
-    """
-    httpx2 = _httpx2()
-    try:
-        found = httpx2.URL(revealed(url).strip())
-    except httpx2.InvalidURL:
-        found = httpx2.URL("")
-    if found.scheme not in ("http", "https") or not found.host:
-        _, at, shown = masked(revealed(url)).rpartition("@")  # where it is malformed, anything before may be a password
-        shown = f"{MASK}@{shown}" if at else shown
-        raise ValueError(f"{shown!r} is no address; it must begin with https:// or http://, and name a server")
-    if not found.userinfo:
-        return str(found), {}
-    pair = f"{found.username}:{found.password}".encode()
-    carried = SecretStr("Basic " + b64encode(pair).decode())
-    return str(found.copy_with(userinfo=b"")), {"Authorization": carried}
+    return _good(await asyncio.wrap_future(started(given)))
 
 
 def post(
@@ -140,8 +140,9 @@ def post(
     limit: int = 2**24,
 ) -> T:
     """The same, where no event loop runs."""
+    _httpx2()
     given = partial(_posted, url, data, read, headers or {}, timeout, tries, pause, limit)
-    future = _started(given)
+    future = started(given)
     try:
         found = future.result()
     finally:
@@ -274,12 +275,20 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-# The thread.
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, "httpx2.AsyncClient"] = WeakKeyDictionary()
 
-_guard = threading.Lock()
-_loop: asyncio.AbstractEventLoop | None = None
-_shared: "httpx2.AsyncClient | None" = None
-_inherited: list[Any] = []  # what a fork brought along: closing it would close it for the parent
+
+def _client() -> "httpx2.AsyncClient":
+    """Return the client of the loop that runs: all share its connections, and nobody's cookies are kept."""
+    httpx2, loop = _httpx2(), asyncio.get_running_loop()
+    if loop not in _clients:
+        _clients[loop] = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=_CONNECT),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+            headers={"User-Agent": "edgeorder", "Content-Type": "application/json"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+    return _clients[loop]
 
 
 def _httpx2() -> Any:
@@ -288,45 +297,3 @@ def _httpx2() -> Any:
     except ImportError as error:
         raise missing_extra("httpx2", "http") from error
     return httpx2
-
-
-def _client() -> "httpx2.AsyncClient":
-    """Return the client of the loop, in its thread."""
-    global _shared
-    httpx2 = _httpx2()
-    if _shared is None:
-        _shared = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=_CONNECT),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-            headers={"User-Agent": "edgeorder", "Content-Type": "application/json"},
-        )
-    return _shared
-
-
-def _started(make: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-    """Start a coroutine in the thread, and the thread if there is none."""
-    global _loop
-    _httpx2()
-    with _guard:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="edgeorder-http", daemon=True).start()
-            atexit.register(_close, _loop)
-        return asyncio.run_coroutine_threadsafe(make(), _loop)
-
-
-def _close(loop: asyncio.AbstractEventLoop) -> None:
-    if loop is _loop and _shared is not None:
-        with suppress(Exception):
-            asyncio.run_coroutine_threadsafe(_shared.aclose(), loop).result(1)
-
-
-def _forget() -> None:
-    """Begin anew in a process that was forked: the thread is not in it."""
-    global _guard, _loop, _shared
-    _inherited.append((_loop, _shared))
-    _guard, _loop, _shared = threading.Lock(), None, None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ async def tried(
             # A new one: the traceback of the one that was raised here may show headers, and a key in them.
             failure = TimeoutError(f"no answer within {share:g} s") if limit.expired() else error
         wait = getattr(failure, "wait", None)
-        if not isinstance(wait, int | float):
+        if not (isinstance(wait, int | float) and 0 <= wait < inf):
             wait = pause * 2 ** (number - 1) * random.uniform(0.8, 1.2)  # noqa: S311
         if number == tries or isinstance(failure, final) or not may_pass(failure) or clock() + wait >= end:
             break

@@ -99,7 +99,7 @@ class AnswerCache:
             reply.computed_tokens,
             reply.completion_tokens,
             # Its share of the time of those that were asked beside it.
-            None if reply.seconds is None else float(reply.seconds) / model.concurrency,
+            None if reply.seconds is None else reply.seconds / model.concurrency,
             json.dumps(reply.unsent) if reply.unsent else None,
         )
         said = None
@@ -139,7 +139,7 @@ class AnswerCache:
             yield
         finally:
             with self._guard:
-                del self._asking[key]
+                self._asking.pop(key, None)
             mine.set_result(None)
 
     def close(self) -> None:

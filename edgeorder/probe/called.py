@@ -97,7 +97,10 @@ def told(who: str, error: Exception, *secrets: Any) -> Reply | ModelError:
 
     The error itself is not kept as a cause: it, or a local variable on its way, may hold a key.
     """
-    said = " ".join(masked(str(error), *secrets).split())
+    try:
+        said = " ".join(masked(str(error), *secrets).split())
+    except Exception as broken:  # noqa: BLE001 - an error that cannot even be told
+        said = f"without a message ({type(broken).__name__})"
     status = getattr(error, "status_code", None)
     if isinstance(error, ModelError):
         return ModelError(said)

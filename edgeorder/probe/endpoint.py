@@ -53,7 +53,7 @@ class EndpointModel:
         concurrency: int = 4,
         timeout: float = 240,
         tries: int = 5,
-        pause: float = 1,
+        pause: float = 0.5,
     ) -> None:
         api_key = SecretStr((revealed(api_key) or os.environ.get("OPENAI_API_KEY", "")).strip())
         base_url = SecretStr((revealed(base_url) or os.environ.get("OPENAI_BASE_URL", "")).strip())
@@ -138,4 +138,4 @@ class EndpointModel:
         return used is not self._options
 
     async def aclose(self) -> None:
-        """Do nothing: the connections are shared, and idle ones end by themselves."""
+        """Do nothing: the process shares its connections."""

@@ -23,13 +23,14 @@ def main() -> None:
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     # Loading lets no other thread run. If it hangs and nobody is left to end it, the alarm does.
-    signal.alarm(seconds) if hasattr(signal, "alarm") else None
+    alarm = getattr(signal, "alarm", lambda seconds: None)
+    alarm(seconds)
     try:
         server = _load(file, context, threads)
     except (RuntimeError, ImportError) as error:
         print(json.dumps({"failed": str(error)}), file=say, flush=True)
         return
-    signal.alarm(0) if hasattr(signal, "alarm") else None
+    alarm(0)
     print(json.dumps({"ready": server.listening_address, "process": os.getpid()}), file=say, flush=True)
     while True:
         print(json.dumps(server.handle_completions(json.loads(requests.get()))), file=say, flush=True)

@@ -59,6 +59,8 @@ class Reply:
             raise bad_choice("Reply.finish", self.finish, get_args(Finish))
         if (self.finish == "error") != (self.error is not None):
             raise ValueError(f"Reply.finish={self.finish!r} with error={self.error!r}: an error has both")
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", float(self.seconds))
         for name in ("prompt_tokens", "computed_tokens", "completion_tokens"):
             value = getattr(self, name)
             if value is not None:

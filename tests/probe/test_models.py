@@ -75,7 +75,9 @@ async def test_what_keeps_failing_is_counted(endpoint: Endpoint, connect: Connec
     assert len(endpoint.asked) == (3 if failure != 0.9 else 2)  # the time for all of them ends first
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "key"), (403, "key"), (404, "no such model")])
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "key"), (402, "credit"), (403, "key"), (404, "no such model"), (405, "no such address")]
+)
 async def test_what_no_retry_mends_stops_at_once(endpoint: Endpoint, connect: Connect, status: int, said: str) -> None:
     endpoint.script = [status]
     with pytest.raises(ModelError, match=said) as caught:
@@ -150,6 +152,20 @@ async def test_a_callable_that_fails_is_tried_three_times() -> None:
     for bad in (None, 3, {"text": "no"}, b"no"):
         reply = await CalledModel(lambda prompt, bad=bad: bad, "bad", pause=0.01).ask("x")
         assert "malformed answer" in (reply.error or "")
+
+
+async def test_an_error_that_cannot_be_told_costs_one_prompt() -> None:
+    class OddError(Exception):
+        wait = float("nan")
+
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    async def fail(prompt: str) -> str:
+        raise OddError
+
+    reply = await CalledModel(fail, "fail", pause=0.01).ask("x")
+    assert reply.error == "OddError: without a message (RuntimeError)"
 
 
 async def test_a_callable_that_hangs_is_left_alone() -> None:

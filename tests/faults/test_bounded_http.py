@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from faults.planted import KEY, whole_traceback
-from faults.server import ENDLESS, FAULTS, RETRY_AFTER, FaultServer, refuse
+from faults.server import ENDLESS, FAULTS, RETRY_AFTER, FaultServer, body, refuse
 from pydantic import SecretStr
 
 from edgeorder.http import HttpError, address, apost, post
@@ -99,6 +99,12 @@ def test_a_wait_that_fits_is_kept(server: FaultServer) -> None:
     server.script = [refuse(503, "Retry-After: 60")]
     with pytest.raises(HttpError, match=r"503 \(wait 60 s, it says\)"):
         post(server.url, {"texts": ["a"]}, scores, timeout=20)
+
+
+def test_no_cookie_is_sent_back(server: FaultServer, face: Face) -> None:
+    server.script = [body(b'{"scores": [1]}', "Set-Cookie: session=me; Path=/")]
+    assert [face(server), face(server)] == [[1], [1, 2, 3]]
+    assert "Cookie" not in server.headers[1]
 
 
 def test_where_nobody_listens(face: Face) -> None:
