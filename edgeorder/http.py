@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from pydantic import SecretStr
 
-from edgeorder.background import started
-from edgeorder.errors import EdgeOrderError, missing_extra
+from edgeorder.connections import client, httpx_module, started
+from edgeorder.errors import EdgeOrderError
 from edgeorder.masking import MASK, is_key, masked, revealed, without
 from edgeorder.retries import tried
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
-_CONNECT = 10  # seconds to reach an address
 
 
 class HttpError(EdgeOrderError, RuntimeError):
@@ -77,7 +74,7 @@ def address(url: str | SecretStr) -> tuple[str, dict[str, SecretStr]]:
     >>> address("https://me:hush@example.org/v1")
     ('https://example.org/v1', {'Authorization': SecretStr('**********')})
     """
-    httpx2 = _httpx2()
+    httpx2 = httpx_module()
     try:
         found = httpx2.URL(revealed(url).strip())
     except httpx2.InvalidURL:
@@ -123,7 +120,7 @@ async def apost(
         HttpError: In one line, if there is no good answer.
         ImportError: If httpx2 is not installed.
     """
-    _httpx2()
+    httpx_module()
     given = partial(_posted, url, data, read, headers or {}, timeout, tries, pause, limit)
     return _good(await asyncio.wrap_future(started(given)))
 
@@ -140,7 +137,7 @@ def post(
     limit: int = 2**24,
 ) -> T:
     """The same, where no event loop runs."""
-    _httpx2()
+    httpx_module()
     given = partial(_posted, url, data, read, headers or {}, timeout, tries, pause, limit)
     future = started(given)
     try:
@@ -181,12 +178,12 @@ async def _posted(
 
 async def _attempt(url: str, sent: bytes, read: Callable[[Any], T], headers: Mapping[str, Any], limit: int) -> T:
     """Post once. What other libraries raise is put into words and dropped: it may hold the headers."""
-    httpx2 = _httpx2()
+    httpx2 = httpx_module()
     secrets = [SecretStr(part) for value in headers.values() for part in _parts(revealed(value)) if is_key(part)]
     nobody = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol)
     failure: HttpError | None = None
     try:
-        async with _client().stream(
+        async with client().stream(
             "POST", url, content=sent, headers={name: revealed(value) for name, value in headers.items()}
         ) as response:
             content = await _content(response, limit)
@@ -273,27 +270,3 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         if 0 < seconds < math.inf:
             return seconds
     return None
-
-
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, "httpx2.AsyncClient"] = WeakKeyDictionary()
-
-
-def _client() -> "httpx2.AsyncClient":
-    """Return the client of the loop that runs: all share its connections, and nobody's cookies are kept."""
-    httpx2, loop = _httpx2(), asyncio.get_running_loop()
-    if loop not in _clients:
-        _clients[loop] = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=_CONNECT),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-            headers={"User-Agent": "edgeorder", "Content-Type": "application/json"},
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
-    return _clients[loop]
-
-
-def _httpx2() -> Any:
-    try:
-        import httpx2
-    except ImportError as error:
-        raise missing_extra("httpx2", "http") from error
-    return httpx2
