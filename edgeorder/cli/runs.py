@@ -15,15 +15,15 @@ from edgeorder.cli.options import check_legible
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import say
 from edgeorder.orders import Order
-from edgeorder.probe.answers import AnswerCache, Model, Reply
+from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case
 from edgeorder.probe.comparing import compare
 from edgeorder.probe.comparison import Comparison
-from edgeorder.probe.faults import Unusable
 from edgeorder.probe.grading import Grader, ModelGrader, by_aliases
 from edgeorder.probe.loading import load_with_limit
 from edgeorder.probe.models import as_model
 from edgeorder.probe.probing import Stop, probe
+from edgeorder.probe.replies import Model
 from edgeorder.probe.results import ProbeResult
 from edgeorder.probe.trials import Setup
 from edgeorder.prompting import QuestionPlace
@@ -180,25 +180,8 @@ class Run:
                     self.judge, base_url=self.judge_base_url or self.base_url, concurrency=self.concurrency
                 )
                 opened.push_async_callback(_closed, judge)
-                grade = ModelGrader(_Judge(judge), cache)
+                grade = ModelGrader(judge, cache)
             return await run(model, cache, grade)
-
-
-class _Judge:
-    """A model that grades. When it fails, its error is told as the reason for which a question is dropped."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name, self.settings, self.concurrency = model.name, model.settings, model.concurrency
-
-    async def ask(self, prompt: str) -> Reply:
-        reply = await self._model.ask(prompt)
-        if reply.error is not None:
-            raise Unusable("the judge failed", reply.error)
-        return reply
-
-    async def aclose(self) -> None:
-        """Leave the model to whoever made it."""
 
 
 async def _closed(model: Model) -> None:

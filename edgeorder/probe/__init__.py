@@ -13,7 +13,6 @@ from edgeorder.errors import missing_extra
 
 if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache as AnswerCache
-    from edgeorder.probe.answers import Reply as Reply
     from edgeorder.probe.case_files import read_cases as read_cases
     from edgeorder.probe.case_files import write_cases as write_cases
     from edgeorder.probe.cases import Case as Case
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
     from edgeorder.probe.grading import ModelGrader as ModelGrader
     from edgeorder.probe.loading import answer_limit as answer_limit
     from edgeorder.probe.loading import load_cases as load_cases
-    from edgeorder.probe.models import ModelError as ModelError
     from edgeorder.probe.models import as_model as as_model
     from edgeorder.probe.probing import probe as probe
+    from edgeorder.probe.replies import ModelError as ModelError
+    from edgeorder.probe.replies import Reply as Reply
     from edgeorder.probe.report import write_report as write_report
     from edgeorder.probe.results import ProbeResult as ProbeResult
     from edgeorder.probe.trials import Setup as Setup
@@ -39,10 +39,10 @@ _HOMES = {
     "Comparison": "comparison",
     "Fault": "faults",
     "Grade": "grading",
-    "ModelError": "models",
+    "ModelError": "replies",
     "ModelGrader": "grading",
     "ProbeResult": "results",
-    "Reply": "answers",
+    "Reply": "replies",
     "Setup": "trials",
     "answer_limit": "loading",
     "as_model": "models",

@@ -9,11 +9,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from edgeorder.orders import Order, named_order, order_name
-from edgeorder.probe.answers import AnswerCache, Model
+from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case
 from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.faults import Unusable, faults
 from edgeorder.probe.grading import Grader, by_aliases
+from edgeorder.probe.replies import Model
 from edgeorder.probe.running import (
     ASKED_ALL,
     GAVE_UP,

@@ -10,13 +10,13 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from edgeorder.probe.answers import AnswerCache, Model
+from edgeorder.probe.answers import AnswerCache, ask_cached
+from edgeorder.probe.faults import Unusable
+from edgeorder.probe.replies import Model, without_thoughts
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Scripts that set no space between words, or hang endings on them: there an alias need not be a whole word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
@@ -51,7 +51,8 @@ def normalise(text: str, *, articles: bool = False) -> str:
     >>> normalise("The U.S. paid about $1,500.50 -- Tom's share!")
     'us paid about 1500.50 toms share'
     """
-    folded = _THOUSANDS.sub("", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _stream_safe(text)).casefold())
+    folded = _THOUSANDS.sub("", folded)
     pieces = []
     for place, char in enumerate(folded):
         if char == "." and folded[place - 1 : place].isdigit() and folded[place + 1 : place + 2].isdigit():
@@ -64,6 +65,18 @@ def normalise(text: str, *, articles: bool = False) -> str:
             pieces.append(char)
     words = "".join(pieces).split()
     return " ".join(word for word in words if articles or word not in _ARTICLES)
+
+
+def _stream_safe(text: str) -> str:
+    """Return a text with at most 30 combining marks in a row (UAX #15): more are sorted in quadratic time."""
+    if text.isascii():
+        return text
+    kept, marks = [], 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= 30:
+            kept.append(char)
+    return "".join(kept)
 
 
 def has_words(alias: str) -> bool:
@@ -108,11 +121,6 @@ def by_aliases(question: str, answer: str, aliases: Sequence[str]) -> Grade:
     return is_right(answer, aliases)
 
 
-def without_thoughts(answer: str) -> str:
-    """Return an answer without what stands in `<think>` tags."""
-    return _THOUGHTS.sub("", answer).strip()
-
-
 def cites(answer: str, number: int) -> bool:
     """Return whether an answer cites a passage by its number in the prompt: [3], [2, 3] or "document 3".
 
@@ -120,7 +128,8 @@ def cites(answer: str, number: int) -> bool:
     (True, False)
     """
     groups = (found[1] or found[2] for found in _CITATION.finditer(without_thoughts(answer)))
-    return any(int(digits) == number for group in groups for digits in re.findall(r"\d+", group))
+    numbers = (digits for group in groups for digits in re.findall(r"\d+", group))
+    return any(len(digits) < 20 and int(digits) == number for digits in numbers)  # int refuses thousands of digits
 
 
 def is_used(with_gold: bool, without_gold: bool, *, cited: bool = False) -> bool:
@@ -137,13 +146,15 @@ class ModelGrader:
         cache: Where its replies are kept.
     """
 
-    model: "Model"
-    cache: "AnswerCache | None" = None
+    model: Model
+    cache: AnswerCache | None = None
 
     async def __call__(self, question: str, answer: str, aliases: Sequence[str]) -> Grade | None:
-        """Return the grade, the same for first line and full answer; None if the judge did not say yes or no."""
-        from edgeorder.probe.answers import ask_cached
+        """Return the grade, the same for first line and full answer; None if the judge did not say yes or no.
 
+        Raises:
+            Unusable: If the judge could not be asked.
+        """
         said = without_thoughts(answer)
         if not said:
             return Grade(False, False)
@@ -153,6 +164,8 @@ class ModelGrader:
             "Reply yes or no."
         )
         reply = await ask_cached(self.model, prompt, self.cache)
+        if reply.error is not None:
+            raise Unusable("the judge failed", reply.error)
         words = normalise(without_thoughts(reply.text)).split()
         verdict = next((word for word in words if word in ("yes", "no")), None)
         return None if verdict is None else Grade(verdict == "yes", verdict == "yes")

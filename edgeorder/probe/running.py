@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any, Final, TypeAlias, TypeVar
 
-from edgeorder.probe.answers import AnswerCache, Model, Reply, ask_cached
+from edgeorder.probe.answers import AnswerCache, ask_cached
 from edgeorder.probe.cases import Case
 from edgeorder.probe.faults import CUT, EMPTY, UNGRADED, Unusable
-from edgeorder.probe.grading import Grade, Grader, without_thoughts
+from edgeorder.probe.grading import Grade, Grader
+from edgeorder.probe.replies import Model, Reply, without_thoughts
 from edgeorder.probe.trials import Setup
 from edgeorder.probe.verdict import too_many_dropped
 
@@ -57,7 +58,7 @@ class Asker:
             TypeError: If the grader gives something else than a `Grade`.
         """
         reply = await ask_cached(_Counted(self), prompt, self.cache)
-        self.unsent.update((name, self.model.settings.get(name)) for name in getattr(reply, "unsent", ()))
+        self.unsent.update((name, self.model.settings.get(name)) for name in reply.unsent)
         if reply.error is not None:
             raise Unusable.of_error(reply.error)
         if not without_thoughts(reply.text) and not (may_be_silent and was_whole(reply)):
@@ -154,5 +155,5 @@ def side_by_side(concurrency: int | None, model: Model) -> int:
 
 def setup_of(setup: Setup, about: dict[str, Any] | None, asker: Asker) -> dict[str, Any]:
     """Return how the model was asked, for a result."""
-    unsent = {**getattr(asker.model, "unsent", {}), **asker.unsent}
+    unsent = asker.unsent
     return {**setup.to_dict(), **(about or {}), **({"unsent": dict(sorted(unsent.items()))} if unsent else {})}

@@ -1,6 +1,5 @@
 """What the tests of the probe share."""
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -10,9 +9,6 @@ from endpoints import Endpoint
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     """Return a running endpoint."""
-    with Endpoint() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    server = Endpoint()
+    with server.running():
         yield server
-        server.shutdown()
-        thread.join()

@@ -5,10 +5,10 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from edgeorder.probe.answers import Model
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.probe.comparison import Comparison
-from edgeorder.probe.models import CalledModel
+from edgeorder.probe.replies import Model
 from edgeorder.probe.results import ProbeResult
 from edgeorder.rendering import split_block
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from readers import HARD, answer, at_the_tail, box, cases, everywhere, gold_position, lasting, model, noisy, passages
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.cases import Case
 from edgeorder.probe.comparing import compare
 from edgeorder.probe.comparison import Arm, Comparison
-from edgeorder.probe.models import CalledModel
 from edgeorder.probe.probing import probe
+from edgeorder.probe.replies import Reply
 from edgeorder.probe.trials import Setup, gold_rank
 
 

@@ -2,13 +2,15 @@
 
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.grading import Grade, ModelGrader, by_aliases, cites, contains, is_right, is_used, normalise
-from edgeorder.probe.models import CalledModel
+from edgeorder.probe.replies import Reply
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,13 @@ def test_a_citation_is_found(answer: str) -> None:
     assert not cites(answer, 13)
 
 
+def test_a_citation_of_thousands_of_digits_is_none() -> None:
+    answer = f"Rome [{'3' * 5000}], document {'3' * 5000}, [{'0' * 5000}3] and [3]."
+    assert cites(answer, 3)
+    assert cites(answer, np.int64(3))
+    assert not cites(answer.replace("[3]", ""), 3)
+
+
 def test_gold_is_used_when_it_makes_the_difference_or_is_cited() -> None:
     assert is_used(True, False)
     assert not is_used(True, True)
@@ -118,7 +127,7 @@ async def test_a_model_can_judge(tmp_path: object) -> None:
 
 def test_a_hostile_answer_is_graded_in_time() -> None:
     started = time.perf_counter()
-    for answer in ("<think>" * 20_000, "[1," * 50_000, "a" * 200_000, ". " * 100_000):
+    for answer in ("<think>" * 20_000, "[1," * 50_000, "a" * 200_000, ". " * 100_000, "a" + "\u0316\u0301" * 200_000):
         is_right(answer, ["Rome"])
         cites(answer, 1)
     assert time.perf_counter() - started < 5

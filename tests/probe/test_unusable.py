@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from readers import Reads, answer, at_the_tail, box, cases, everywhere, gold_position, lasting, model, passages
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
+from edgeorder.probe.called import CalledModel
 from edgeorder.probe.comparing import compare
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.faults import CUT, EMPTY, UNGRADED, Fault, Unusable, faults
 from edgeorder.probe.grading import Grade
-from edgeorder.probe.models import CalledModel
 from edgeorder.probe.probing import probe
+from edgeorder.probe.replies import Reply
 from edgeorder.probe.results import Asked, LengthResult, ProbeResult
 from edgeorder.probe.running import GAVE_UP, hopeless
 from edgeorder.probe.verdict import too_many_dropped
