@@ -2,14 +2,13 @@
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgeorder.cli.terminal import say
+from edgeorder.files import beside, is_device, replacing
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import ProbeResult
 
@@ -48,7 +47,7 @@ class Outputs:
         named = {Path(path).resolve() for path in read if path is not None}
         for path in filter(None, (self.profile, self.data, self.report)):
             _check_writable(path)
-            if not _is_device(path):
+            if not is_device(path):
                 if path.resolve() in named:
                     raise ValueError(f"{path} is read or written by another option too; give it a name of its own")
                 named.add(path.resolve())
@@ -74,42 +73,14 @@ class Outputs:
         return not failed
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write to, which takes the place of `path` in one step when all is written.
-
-    A link stays one: what it leads to is replaced. A device or a pipe is written to as it is.
-    """
-    if _is_device(path):
-        yield path
-        return
-    target = path.resolve()
-    part = _beside(target)
-    try:
-        yield part
-        with part.open("rb+") as written:
-            os.fsync(written.fileno())
-        if target.exists():
-            shutil.copymode(target, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _is_device(path: Path) -> bool:
-    """Say whether a path leads to something that cannot be replaced, such as /dev/stdout, wherever that leads."""
-    special = str(path).startswith(("/dev/fd/", "/dev/std", "/proc/"))
-    return special or (path.exists() and not (path.is_file() or path.is_dir()))
-
-
 def _check_writable(path: Path) -> None:
     try:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"no folder {path.parent} to write {path.name} in; make it first")
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file in it")
-        if not _is_device(path):
-            part = _beside(path.resolve())
+        if not is_device(path):
+            part = beside(path.resolve())
             part.touch()
             part.unlink()
         elif not os.access(path, os.W_OK):
@@ -118,11 +89,6 @@ def _check_writable(path: Path) -> None:
         if error.strerror is None:  # one of the above
             raise
         raise OSError(f"{path} cannot be written ({error.strerror}); name another file") from error
-
-
-def _beside(path: Path) -> Path:
-    """Return where a file is written before it takes its place; the suffix says what a figure is."""
-    return path.with_name(f".{os.getpid()}.{path.name}")
 
 
 def _kept(path: Path, write: Callable[[Path], object]) -> bool:

@@ -13,7 +13,8 @@ from samples import comparison, length_result, probe_result
 
 from edgeorder import PositionProfile
 from edgeorder.cli import output
-from edgeorder.cli.output import Outputs, replacing
+from edgeorder.cli.output import Outputs
+from edgeorder.files import replacing
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
