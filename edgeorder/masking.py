@@ -1,52 +1,52 @@
 """Secrets stay out of whatever is written, printed or raised."""
 
+import json
 import re
-from collections.abc import Iterator
+from typing import Any
 
 MASK = "***"
+_PLACEHOLDER = 6  # characters of a key that is none, such as "none", "EMPTY" or "ollama"
 
 # What looks like a secret wherever it stands: a bearer's token, the usual prefixes of keys, a password in an address.
 _LIKELY = re.compile(
     r"""(?ix)
-    (?P<keep> \b bearer \s+ (?= \S* [\d_-] )
-            | (?: key | token | password | secret ) (?: = ["']? | ["'] \s* : \s* ["'] ) )
-        [^\s"'\\,;&<>]+
-    | (?P<scheme> :// [^\s/@:]* : ) [^\s/@]+ (?=@)
+    (?P<keep>
+        \b bearer \s+ (?= \S* [\d_-] )
+        | (?: key | token | secret | passw(?:or)?d | signature | \b sig | credentials? )
+          (?: = ["']? | ["'] \s* : \s* ["'] )
+    ) [^\s"'\\,;&<>#]+
+    | (?P<scheme> :// (?: [^\s/@:]* : )? ) [^\s/]+ (?=@)
     | \b (?: hf_ | sk- | pa- | jina_ | xai- | gsk_ ) [\w-]{8,}
     """
 )
 
 
-def masked(text: str, *secrets: str | None) -> str:
-    """Return a text without the secrets that are known, and without what looks like one.
+def masked(text: str, *secrets: Any) -> str:
+    """Return a text without the secrets that are known, and without what looks like one: for messages and commands.
 
     Args:
-        text: A message, most often of another library.
-        secrets: Keys and tokens that may stand in it.
+        text: A message, most often of another library; an address; a command line.
+        secrets: Keys and tokens that may stand in it, as strings or pydantic's `SecretStr`; None is none.
 
-    >>> masked("401 for https://me:pass@host/v1, key abc-123", "abc-123")
-    '401 for https://me:***@host/v1, key ***'
+    >>> masked("401 for https://me:pass@host/v1?api_key=xyz, key abc-123", "abc-123")
+    '401 for https://me:***@host/v1?api_key=***, key ***'
+    """
+    return _LIKELY.sub(lambda found: (found["keep"] or found["scheme"] or "") + MASK, without(text, *secrets))
+
+
+def without(text: str, *secrets: Any) -> str:
+    """Return a text without the secrets that are known, however JSON wrote them: for what a server said.
+
+    A key of up to six characters is taken for a placeholder such as `none`, and stays.
     """
     for secret in secrets:
-        if secret and secret.strip():
-            text = text.replace(secret, MASK).replace(secret.strip(), MASK)
-    return _LIKELY.sub(lambda found: (found["keep"] or found["scheme"] or "") + MASK, text)
+        plain = revealed(secret).strip()
+        if len(plain) > _PLACEHOLDER:
+            for written in {plain, json.dumps(plain)[1:-1], plain.replace("/", "\\/")}:
+                text = text.replace(written, MASK)
+    return text
 
 
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what led to it, the latest first."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def presentable(error: BaseException, *secrets: str | None) -> BaseException | None:
-    """Return an error that may be shown as a cause; None if it, or what led to it, holds a secret.
-
-    >>> presentable(OSError("no route")), presentable(OSError("Bearer sk-123456789"))
-    (OSError('no route'), None)
-    """
-    texts = [f"{one} {one!r}" for one in chain(error)]
-    return error if all(masked(text, *secrets) == text for text in texts) else None
+def revealed(secret: Any) -> str:
+    """Return the text of a string or a `SecretStr`; "" for None."""
+    return str(getattr(secret, "get_secret_value", lambda: secret or "")())
