@@ -240,6 +240,8 @@ def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str
     trace = placement._trace
     if trace.reranked and trace.reranked.failure:
         yield trace.reranked.failure
+    if trace.reranked:
+        yield from trace.reranked.notes
     if trace.reranked and trace.reranked.blank:
         yield f"{len(trace.reranked.blank)} chunks without text were not sent to the scorer and kept their place"
     unscored = scores.count(None)

@@ -1,7 +1,6 @@
 """The rerank step: call a scorer, sync or async, and check what it says."""
 
 import inspect
-import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
-from edgeorder.ranking import as_score, by_score
+from edgeorder.ranking import by_score
+from edgeorder.scores import Scored as Scored
+from edgeorder.scores import read_scores
 from edgeorder.unicode import clean
 
 Scorer: TypeAlias = Callable[[str, list[str]], Any]
@@ -22,18 +23,6 @@ Scorer: TypeAlias = Callable[[str, list[str]], Any]
 """
 
 _NO_TEXT = "no chunk has any text to score; the order before it was kept"
-
-
-class Scored(NamedTuple):
-    """What a scorer returns that has more to say than numbers.
-
-    Args:
-        scores: One number for each text.
-        detail: One JSON-ready value for each text, for the record and for annotations.
-    """
-
-    scores: Any
-    detail: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -84,12 +73,14 @@ class Reranked(NamedTuple):
         failure: Why it failed.
         blank: Indices of the blank texts, which were not sent to the scorer.
         detail: What else the scorer said, by index.
+        notes: What the scorer said of all of them.
     """
 
     scores: list[float | None] | None
     failure: str | None = None
     blank: frozenset[int] = frozenset()
     detail: Mapping[int, Any] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
 
     def order(self, ranking: Sequence[int]) -> Sequence[int]:
         """Return input indices by score; chunks without text keep their place in the ranking: none judged them."""
@@ -192,66 +183,28 @@ def _asked(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]
 
 def _checked(rerank: Rerank, found: Any, sent: list[int], n: int, ties: bool) -> Reranked:
     """Return what a scorer said by index, once it is one finite number for each text that was sent."""
-    detail: Sequence[Any] = ()
-    if isinstance(found, Scored):
-        found, detail = found
-        _check_detail(rerank, detail, len(sent))
-    numbers = [as_score(value) for value in _numbers(rerank, found, len(sent))]
-    known = [number for number in numbers if number is not None]
-    if not known:
+    said = read_scores(rerank.name, found, len(sent))
+    known = [number for number in said.scores if number is not None]
+    unusable = len(sent) - len(known) - said.left
+    if not known and unusable:
         raise RerankError(f"scorer {rerank.name} gave no usable score for any of {len(sent)} texts: {found!r:.80}")
-    if len(known) < len(sent):
-        _warn(
-            f"scorer {rerank.name} gave no usable score for {numbers.count(None)} of {len(sent)} texts; they rank last"
-        )
+    if unusable:
+        _warn(f"scorer {rerank.name} gave no usable score for {unusable} of {len(sent)} texts; they rank last")
     elif ties and len(known) > 1 and max(known) == min(known):
-        _warn(f"scorer {rerank.name} gave all {len(sent)} texts the same score, {known[0]:g}; their order was kept")
+        _warn(f"scorer {rerank.name} gave all {len(known)} texts the same score, {known[0]:g}; their order was kept")
     scores: list[float | None] = [None] * n
-    for index, number in zip(sent, numbers, strict=True):
+    for index, number in zip(sent, said.scores, strict=True):
         scores[index] = number
-    return Reranked(scores, None, frozenset(range(n)) - frozenset(sent), dict(zip(sent, detail, strict=False)))
-
-
-def _numbers(rerank: Rerank, found: Any, n: int) -> list[Any]:
-    """Return one value for each text from a list, an array of shape (n,) or (n, 1), or (index, score) pairs."""
-    values = found.tolist() if hasattr(found, "tolist") else found
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise RerankError(f"scorer {rerank.name} must return one number for each text, not {found!r:.80}")
-    if len(values) != n:
-        raise RerankError(f"scorer {rerank.name} returned {len(values)} scores for {n} texts")
-    rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
-    widths = {len(row) for row in rows}
-    if widths == {1}:
-        return [row[0] for row in rows]
-    if widths != {2} or not all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
-        raise RerankError(
-            f"scorer {rerank.name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
-            "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
-        )
-    indices = [operator.index(row[0]) for row in rows]
-    if sorted(indices) != list(range(n)):
-        raise RerankError(f"scorer {rerank.name} must score each of 0..{n - 1} once, not {indices}")
-    return [
-        score for _, score in sorted(zip(indices, [row[1] for row in rows], strict=True), key=operator.itemgetter(0))
-    ]
-
-
-def _check_detail(rerank: Rerank, detail: Any, n: int) -> None:
-    if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
-        raise RerankError(f"scorer {rerank.name} must return one detail for each of {n} texts, not {detail!r:.80}")
-    import json
-
-    try:
-        json.dumps(detail, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise RerankError(f"scorer {rerank.name} returned a detail that is no JSON: {error}") from error
+    blank = frozenset(range(n)) - frozenset(sent)
+    return Reranked(scores, None, blank, dict(zip(sent, said.detail, strict=False)), said.notes)
 
 
 def _failed(rerank: Rerank, error: Exception) -> Reranked:
     """Raise what a scorer raised, or keep the order before it; without the secrets that may stand in the message."""
     if isinstance(error, EdgeOrderWarning):  # a warning that the caller made an error
         raise error
-    from edgeorder.masking import masked, presentable
+    from edgeorder.causes import presentable
+    from edgeorder.masking import masked
 
     cause, message = presentable(error), masked(str(error))
     if rerank.on_error == "raise":

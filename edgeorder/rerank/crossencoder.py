@@ -11,11 +11,12 @@ from os import PathLike
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from edgeorder.causes import presentable
 from edgeorder.errors import missing_extra
-from edgeorder.masking import presentable
+from edgeorder.rerank.checks import check_whole
 from edgeorder.rerank.hub import as_folder, hub_failure
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
 
 _locks: "WeakKeyDictionary[Any, threading.Lock]" = WeakKeyDictionary()
 _guard = threading.Lock()

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from edgeorder.errors import RerankError, bad_choice, missing_extra
+from edgeorder.rerank.checks import check_whole
 from edgeorder.rerank.hub import MissingFileError, first_file
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
+from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

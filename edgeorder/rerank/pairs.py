@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
@@ -117,28 +116,6 @@ class PairScorer(ABC):
             stacklevel=4,
         )
         return whole
-
-
-def check_whole(scorer: object, **least: int) -> None:
-    """Make the named fields of a frozen scorer plain ints, numpy's included; None stays.
-
-    Args:
-        scorer: The scorer.
-        least: The smallest value of each field.
-
-    Raises:
-        TypeError: For what is no whole number.
-        ValueError: For a number that is too small.
-    """
-    for name, smallest in least.items():
-        value = getattr(scorer, name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{name} must be a whole number, not {value!r}")
-        if value < smallest:
-            raise ValueError(f"{name}={value} must be at least {smallest}")
-        object.__setattr__(scorer, name, index(value))
 
 
 def check_long_passages(long_passages: object) -> None:

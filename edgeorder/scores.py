@@ -1,0 +1,108 @@
+"""What a scorer said, read and checked: one number for each text, whatever form it came in."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from edgeorder.errors import RerankError
+from edgeorder.ranking import as_score
+
+
+class Scored(NamedTuple):
+    """What a scorer returns that has more to say than numbers.
+
+    Args:
+        scores: One number for each text; None for one that was left out on purpose.
+        detail: One JSON-ready value for each text, for the record and for annotations; empty for none.
+        notes: What the record should say.
+    """
+
+    scores: Any
+    detail: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+
+
+class Said(NamedTuple):
+    """The same, read.
+
+    Args:
+        scores: One for each text; None for one without.
+        left: How many have none because the scorer left them out, and not because what it gave is no number.
+        detail: One for each text, or none at all.
+        notes: What the record should say.
+    """
+
+    scores: list[float | None]
+    left: int
+    detail: Sequence[Any]
+    notes: tuple[str, ...]
+
+
+def read_scores(name: str, found: Any, n: int) -> Said:
+    """Return what a scorer said of `n` texts.
+
+    A list, an array of shape (n,) or (n, 1), `(index, score)` pairs for all or some of the texts, or a `Scored`.
+
+    Args:
+        name: The scorer, for messages.
+        found: What it returned.
+        n: How many texts it was given.
+
+    Raises:
+        RerankError: If that is not one number for each text.
+    """
+    detail, notes, told = (found.detail, tuple(found.notes), True) if isinstance(found, Scored) else ((), (), False)
+    values = _values(name, found.scores if isinstance(found, Scored) else found, n)
+    left = sum(value is _LEFT or (told and value is None) for value in values)
+    if detail:
+        _check_detail(name, detail, n)
+    if left and not told:
+        notes = (f"scorer {name} scored {n - left} of {n} texts; the others rank last",)
+    return Said([_number(value) for value in values], left, detail, notes)
+
+
+_LEFT = object()  # a text of which nothing was said
+
+
+def _values(name: str, found: Any, n: int) -> list[Any]:
+    """Return one value for each text."""
+    values = found.tolist() if hasattr(found, "tolist") else found
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise RerankError(f"scorer {name} must return one number for each text, not {found!r:.80}")
+    rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
+    widths = {len(row) for row in rows}
+    if widths == {2} and all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
+        return _by_index(name, [(operator.index(row[0]), row[1]) for row in rows], n)
+    if widths - {1}:
+        raise RerankError(
+            f"scorer {name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
+            "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
+        )
+    if len(rows) != n:
+        raise RerankError(f"scorer {name} returned {len(rows)} scores for {n} texts")
+    return [row[0] for row in rows]
+
+
+def _by_index(name: str, pairs: Sequence[tuple[int, Any]], n: int) -> list[Any]:
+    by_index = dict(pairs)
+    if len(by_index) < len(pairs) or not by_index.keys() <= set(range(n)):
+        raise RerankError(f"scorer {name} must score each of 0..{n - 1} once, not {[index for index, _ in pairs]}")
+    return [by_index.get(index, _LEFT) for index in range(n)]
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return as_score(value)
+    except (ArithmeticError, TypeError, ValueError):  # too large for a float, or a number that refuses
+        return None
+
+
+def _check_detail(name: str, detail: Any, n: int) -> None:
+    if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
+        raise RerankError(f"scorer {name} must return one detail for each of {n} texts, not {detail!r:.80}")
+    import json
+
+    try:
+        json.dumps(detail, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RerankError(f"scorer {name} returned a detail that is no JSON: {error}") from error
