@@ -15,11 +15,15 @@ class Scored(NamedTuple):
         scores: One number for each text; None for one that was left out on purpose.
         detail: One JSON-ready value for each text, for the record and for annotations; empty for none.
         notes: What the record should say.
+        order: Indices, best first, where the scorer knows it better than the scores do; else by score.
+        decision: What the scorer advises to do with all of them, such as `"proceed"`.
     """
 
     scores: Any
     detail: Sequence[Any] = ()
     notes: Sequence[str] = ()
+    order: Sequence[int] = ()
+    decision: str | None = None
 
 
 class Said(NamedTuple):
@@ -30,12 +34,16 @@ class Said(NamedTuple):
         left: How many have none because the scorer left them out, and not because what it gave is no number.
         detail: One for each text, or none at all.
         notes: What the record should say.
+        order: Indices, best first; empty for the order of the scores.
+        decision: What the scorer advises.
     """
 
     scores: list[float | None]
     left: int
     detail: Sequence[Any]
     notes: tuple[str, ...]
+    order: tuple[int, ...]
+    decision: str | None
 
 
 def read_scores(name: str, found: Any, n: int) -> Said:
@@ -51,14 +59,19 @@ def read_scores(name: str, found: Any, n: int) -> Said:
     Raises:
         RerankError: If that is not one number for each text.
     """
-    detail, notes, told = (found.detail, tuple(found.notes), True) if isinstance(found, Scored) else ((), (), False)
-    values = _values(name, found.scores if isinstance(found, Scored) else found, n)
+    told = isinstance(found, Scored)
+    given = found if isinstance(found, Scored) else Scored(found)
+    values = _values(name, given.scores, n)
     left = sum(value is _LEFT or (told and value is None) for value in values)
-    if detail:
-        _check_detail(name, detail, n)
+    if given.detail:
+        _check_detail(name, given.detail, n)
+    order = tuple(given.order)
+    if order and sorted(order) != list(range(n)):
+        raise RerankError(f"scorer {name} must order each of 0..{n - 1} once, not {order!r:.80}")
+    notes = tuple(given.notes)
     if left and not told:
         notes = (f"scorer {name} scored {n - left} of {n} texts; the others rank last",)
-    return Said([_number(value) for value in values], left, detail, notes)
+    return Said([_number(value) for value in values], left, given.detail, notes, order, given.decision)
 
 
 _LEFT = object()  # a text of which nothing was said

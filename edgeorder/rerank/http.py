@@ -5,13 +5,14 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from edgeorder.errors import RerankError, bad_choice
 from edgeorder.rerank.checks import check_whole
 from edgeorder.rerank.dialects import DIALECTS, Dialect, candidates, endpoint, read_reply, request
 from edgeorder.scores import Scored
+from edgeorder.stopping import Stop, current
 from edgeorder.unicode import clean
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class HttpScorer:
     batch_size: int | None = None
     retries: int = 2
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    stops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_address(self.base_url)
@@ -136,7 +139,8 @@ class HttpScorer:
 
     def _steps(self, query: str, texts: Sequence[str]) -> Steps:
         """Yield requests, get the reply or the error of each, and return the scores: what both faces share."""
-        until = time.monotonic() + self.timeout
+        left = (current() or Stop()).left()
+        until = time.monotonic() + (self.timeout if left is None else min(self.timeout, left))
         query, passages = clean(query), [clean(text) for text in texts]
         scores: list[float | None] = [None] * len(passages)
         start = 0
@@ -145,10 +149,10 @@ class HttpScorer:
             for index, score in found.items():
                 scores[start + index] = score
             start += asked
-        left = scores.count(None)
-        if left == len(scores) > 0:
-            raise RerankError(f"{self.name}: the reply scores none of {left} texts")
-        return Scored(scores, (), [f"{self.name} scored {len(scores) - left} of {len(scores)} texts"] if left else ())
+        n, without = len(scores), scores.count(None)
+        if without == n > 0:
+            raise RerankError(f"{self.name}: the reply scores none of {n} texts")
+        return Scored(scores, (), [f"{self.name} scored {n - without} of {n} texts"] if without else ())
 
     def _batch(
         self, query: str, passages: Sequence[str], until: float
