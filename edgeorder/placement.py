@@ -82,6 +82,11 @@ class Placement:
         return block_tokens(self.call, self.settled)
 
     @property
+    def decision(self) -> str | None:
+        """What the scorer advises to do with all of the chunks, such as "retrieve again"; None if it says nothing."""
+        return None if self.call.reranked is None else self.call.reranked.decision
+
+    @property
     def prompt_tokens(self) -> int | None:
         """Length of the whole prompt by the budget's counter; None without a budget or a prompt."""
         weighed = self.settled.weighed

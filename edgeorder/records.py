@@ -76,6 +76,23 @@ class ChunkRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StageRecord:
+    """What one scorer of the rerank step did.
+
+    Args:
+        scorer: Its name.
+        scores: By input index; None for a chunk that it did not score.
+        failure: Why it failed; None if it did not.
+        seconds: How long it took; no part of equality.
+    """
+
+    scorer: str
+    scores: tuple[float | None, ...] = ()
+    failure: str | None = None
+    seconds: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class OrderRecord:
     """What one call of `place` did.
 
@@ -91,6 +108,8 @@ class OrderRecord:
         left: Tokens of the window that nothing took.
         ended: Rank (1 = best) at which the walk down the ranks ended; None if it saw them all.
         scorer: What reranked.
+        stages: What each scorer did, in order.
+        decision: What a scorer advises to do with all of the chunks.
         notes: What else the reader should know.
         version: Of this form.
         time: ISO 8601, UTC; no part of equality.
@@ -107,6 +126,8 @@ class OrderRecord:
     left: int | None = None
     ended: int | None = None
     scorer: str | None = None
+    stages: tuple[StageRecord, ...] = ()
+    decision: str | None = None
     notes: tuple[str, ...] = ()
     version: int = VERSION
     time: str = field(default="", compare=False)
@@ -124,7 +145,9 @@ class OrderRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {**asdict(self), "chunks": [asdict(chunk) for chunk in self.chunks], "notes": list(self.notes)}
+        stages = [{**asdict(stage), "scores": list(stage.scores)} for stage in self.stages]
+        chunks = [asdict(chunk) for chunk in self.chunks]
+        return {**asdict(self), "chunks": chunks, "stages": stages, "notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "OrderRecord":
@@ -134,7 +157,8 @@ class OrderRecord:
             TypeError: For an unknown or missing field.
         """
         chunks = tuple(ChunkRecord(**chunk) for chunk in data["chunks"])
-        return cls(**{**data, "chunks": chunks, "notes": tuple(data.get("notes", ()))})
+        stages = tuple(StageRecord(**{**stage, "scores": tuple(stage["scores"])}) for stage in data.get("stages", ()))
+        return cls(**{**data, "chunks": chunks, "stages": stages, "notes": tuple(data.get("notes", ()))})
 
     def to_json(self) -> str:
         """Return one line of JSON."""
@@ -280,6 +304,16 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
         left=weighed.left if weighed else None,
         ended=weighed.ended if weighed else None,
         scorer=plan.rerank.name if plan.rerank and call.scores else None,
+        stages=tuple(
+            StageRecord(
+                stage.scorer,
+                tuple(stage.scores.get(index) for index in range(len(view))),
+                stage.failure,
+                round(stage.seconds, 6),
+            )
+            for stage in (reranked.stages if reranked else ())
+        ),
+        decision=reranked.decision if reranked else None,
         notes=tuple(_notes(call, settled, scores)),
         time=datetime.fromtimestamp(call.time, UTC).isoformat(),
     )
@@ -290,6 +324,8 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
     plan, reranked = call.plan, call.reranked
     if reranked and reranked.failure:
         yield reranked.failure
+    if reranked:
+        yield from reranked.notes
     if call.scores and reranked and reranked.blank:
         yield f"{len(reranked.blank)} chunks without text were not sent to the scorer and kept their place"
     unscored = scores.count(None)

@@ -1,39 +1,26 @@
-"""The rerank step: call a scorer, sync or async, and check what it says."""
+"""The rerank step: ask a scorer, or one after the other, sync or async, and check what each says."""
 
 import inspect
-import operator
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from math import exp
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from math import exp, isfinite
+from typing import Any, Literal, NamedTuple
 
+from edgeorder.alerts import warn
+from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
-from edgeorder.ranking import as_score, by_score
+from edgeorder.reranked import Reranked as Reranked
+from edgeorder.reranked import Stage
+from edgeorder.scorer import Scorer as Scorer
+from edgeorder.scorer import as_scorer, scorer_name
+from edgeorder.scores import Said, read_scores
+from edgeorder.scores import Scored as Scored
+from edgeorder.stopping import Stop, current
 from edgeorder.unicode import clean
 
-Scorer: TypeAlias = Callable[[str, list[str]], Any]
-"""(query, texts) -> one number for each text, in the order of the texts; larger is better.
-
-`(index, score)` pairs, an array of shape (n,) or (n, 1), or a `Scored` will do too. A scorer may have an async twin,
-`acall`, or be a coroutine function itself.
-"""
-
 _NO_TEXT = "no chunk has any text to score; the order before it was kept"
-
-
-class Scored(NamedTuple):
-    """What a scorer returns that has more to say than numbers.
-
-    Args:
-        scores: One number for each text.
-        detail: One JSON-ready value for each text, for the record and for annotations.
-    """
-
-    scores: Any
-    detail: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -43,31 +30,63 @@ class Rerank:
     Args:
         scorer: Any callable from a query and a list of texts to one number for each text; one of `edgeorder.rerank`; a
             `CrossEncoder`, LangChain's `BaseCrossEncoder`, or another object with `predict(pairs)` or `score(pairs)`.
+            Or a list of them, a cascade: each scores the best of the one before, so that a strong one sees only few.
         scale: What `min_score` compares with: `"raw"` scores, or their `"sigmoid"`. Ranks always come from raw scores.
-        on_error: `"raise"`, or `"input_order"` to keep the ranking without a scorer's help; the record says why.
+        on_error: `"raise"`, or `"input_order"` to go on with the order before the scorer that failed; the record says
+            why.
+        timeout: Seconds, for all scorers together, each time that they are asked; None to wait as long as it takes. At
+            the deadline the caller goes on as `on_error` says. A scorer that is async, speaks HTTP or works in batches
+            is ended; the record says where another still runs, and it is not asked again before it has ended.
+        keep: How many of the best go on to the next scorer of a cascade: a number, or one for each scorer but the last.
 
     Raises:
-        ValueError: For an unknown name.
-        TypeError: If the scorer is nothing that scores.
+        ValueError: For an unknown name, a number that is too small, or a cascade without `keep`.
+        TypeError: If a scorer is nothing that scores, or for a number that is none.
     """
 
     scorer: Any
     scale: Literal["raw", "sigmoid"] = "raw"
     on_error: Literal["raise", "input_order"] = "raise"
+    timeout: float | None = None
+    keep: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        as_scorer(self.scorer)
+        if isinstance(self.scorer, list):
+            object.__setattr__(self, "scorer", tuple(self.scorer))
+        for scorer in self.scorers:
+            as_scorer(scorer)
         if self.scale not in ("raw", "sigmoid"):
             raise bad_choice("Rerank.scale", self.scale, ("raw", "sigmoid"))
         if self.on_error not in ("raise", "input_order"):
             raise bad_choice("Rerank.on_error", self.on_error, ("raise", "input_order"))
+        if self.timeout is not None:
+            if isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float):
+                raise TypeError(f"Rerank.timeout must be a number of seconds, not {self.timeout!r}")
+            if not (isfinite(self.timeout) and self.timeout > 0):
+                raise ValueError(f"Rerank.timeout={self.timeout} must be a positive number of seconds")
+        if len(self.keeps) != len(self.scorers) - 1:
+            raise ValueError(
+                f"Rerank.keep={self.keep!r} must say how many of the best go on to the next scorer, and there are "
+                f"{len(self.scorers)} scorers: one number for each but the last"
+            )
+
+    @property
+    def scorers(self) -> tuple[Any, ...]:
+        """The scorers, in the order in which they are asked."""
+        return self.scorer if isinstance(self.scorer, tuple) else (self.scorer,)
+
+    @property
+    def keeps(self) -> tuple[int, ...]:
+        """How many of the best go on from each scorer but the last."""
+        numbers = () if self.keep is None else self.keep if isinstance(self.keep, list | tuple) else (self.keep,)
+        return tuple(whole_number("Rerank.keep", number, least=1) for number in numbers)
 
     @property
     def name(self) -> str:
-        """The name under which the scorer is recorded."""
-        scorer = as_scorer(self.scorer)
-        own = getattr(scorer, "name", None) or getattr(scorer, "__qualname__", None)
-        return str(own or type(scorer).__qualname__)
+        """The name under which the step is recorded."""
+        names = [scorer_name(scorer) for scorer in self.scorers]
+        more = [f", then {name} for the best {keep}" for name, keep in zip(names[1:], self.keeps, strict=True)]
+        return names[0] + "".join(more)
 
     def scaled(self, score: float | None) -> float | None:
         """Return a raw score on the scale that `min_score` is given in."""
@@ -76,48 +95,9 @@ class Rerank:
         return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
 
 
-class Reranked(NamedTuple):
-    """What the step found: a score by index of the text, or why there is none.
-
-    Args:
-        scores: By index; None for a text that could not be scored. None altogether if the step failed.
-        failure: Why it failed.
-        blank: Indices of the blank texts, which were not sent to the scorer.
-        detail: What else the scorer said, by index.
-    """
-
-    scores: list[float | None] | None
-    failure: str | None = None
-    blank: frozenset[int] = frozenset()
-    detail: Mapping[int, Any] = MappingProxyType({})
-
-    def order(self, ranking: Sequence[int]) -> Sequence[int]:
-        """Return input indices by score; chunks without text keep their place in the ranking: none judged them."""
-        if self.scores is None:
-            return ranking
-        judged = [index for index in ranking if index not in self.blank]
-        ordered = iter(by_score([self.scores[index] for index in judged]))
-        return [index if index in self.blank else judged[next(ordered)] for index in ranking]
-
-
 def as_rerank(rerank: Rerank | Scorer | None) -> Rerank | None:
     """Return the rerank step that was asked for; a bare scorer is `Rerank(scorer)`."""
     return rerank if rerank is None or isinstance(rerank, Rerank) else Rerank(rerank)
-
-
-def as_scorer(scorer: Any) -> Any:
-    """Return something to call with a query and texts.
-
-    Raises:
-        TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`.
-    """
-    if hasattr(scorer, "predict") or (hasattr(scorer, "score") and not callable(scorer)):
-        from edgeorder.rerank.crossencoder import CrossEncoderScorer
-
-        return CrossEncoderScorer(scorer)
-    if not callable(scorer):
-        raise TypeError(f"rerank must be a callable from (query, texts) to scores, not {scorer!r}")
-    return scorer
 
 
 def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
@@ -128,56 +108,6 @@ def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = Tr
 async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
     """The same, never blocking the event loop, see `ascore_texts`."""
     return await ascore_texts(rerank, query, [view.text(index) for index in range(len(view))], ties=ties)
-
-
-def score_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
-    """Score every text for the query.
-
-    Args:
-        rerank: The step.
-        query: The question.
-        texts: What is scored; blank ones are left out.
-        ties: Whether equal scores throughout are worth a warning.
-
-    Raises:
-        ValueError: If there is no query.
-        RerankError: If the scorer fails or gives unusable scores, unless `on_error` says otherwise.
-    """
-    query, sent = _asked(query, texts)
-    if not sent:
-        return Reranked(None, _NO_TEXT)
-    try:
-        found = as_scorer(rerank.scorer)(query, list(sent.values()))
-        if inspect.isawaitable(found):
-            getattr(found, "close", lambda: None)()
-            raise RerankError(f"scorer {rerank.name} is async; use the async methods, or give it a sync __call__")
-        return _checked(rerank, found, list(sent), len(texts), ties)
-    except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
-        failure = error
-    return _failed(rerank, failure)
-
-
-async def ascore_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
-    """The same, never blocking the event loop: the scorer's `acall`, the awaited scorer, or a thread."""
-    import asyncio
-
-    query, sent = _asked(query, texts)
-    if not sent:
-        return Reranked(None, _NO_TEXT)
-    scorer = as_scorer(rerank.scorer)
-    acall = getattr(scorer, "acall", None)
-    if acall is None and inspect.iscoroutinefunction(scorer):
-        acall = scorer
-    try:
-        if acall is not None:
-            found = await acall(query, list(sent.values()))
-        else:
-            found = await asyncio.to_thread(scorer, query, list(sent.values()))
-            found = await found if inspect.isawaitable(found) else found
-        return _checked(rerank, found, list(sent), len(texts), ties)
-    except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
-        failure = error
-    return _failed(rerank, failure)
 
 
 def judged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:
@@ -196,88 +126,152 @@ def _bm25() -> Rerank:
     return Rerank(LexicalScorer())
 
 
-def _asked(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]]:
+def score_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
+    """Score every text for the query.
+
+    Args:
+        rerank: The step.
+        query: The question.
+        texts: What is scored; blank ones are left out.
+        ties: Whether equal scores throughout are worth a warning.
+
+    Raises:
+        ValueError: If there is no query.
+        RerankError: If a scorer fails or gives unusable scores, unless `on_error` says otherwise.
+    """
+    steps = _steps(rerank, query, texts, ties)
+    try:
+        asked = next(steps)
+        while True:
+            try:
+                found = _sync(asked)
+            except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
+                found = _Raised(error)
+            asked = steps.send(found)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def ascore_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties: bool = True) -> Reranked:
+    """The same, never blocking the event loop: a scorer's `acall`, the awaited scorer, or a thread."""
+    from edgeorder.calling import acall
+
+    steps = _steps(rerank, query, texts, ties)
+    try:
+        asked = next(steps)
+        while True:
+            try:
+                found = await acall(*asked)
+            except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
+                found = _Raised(error)
+            asked = steps.send(found)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+class _Asked(NamedTuple):
+    """A question to a scorer, see `edgeorder.calling.call`."""
+
+    scorer: Any
+    query: str
+    texts: Sequence[str]
+    stop: Stop
+    key: object
+
+
+class _Raised(NamedTuple):
+    """What a scorer raised instead of an answer."""
+
+    error: Exception
+
+
+def _sync(asked: _Asked) -> Any:
+    from edgeorder.calling import call
+
+    found = call(*asked)
+    if inspect.isawaitable(found):
+        getattr(found, "close", lambda: None)()
+        raise RerankError(
+            f"scorer {scorer_name(asked.key)} is async; use the async methods, or give it a sync __call__"
+        )
+    return found
+
+
+def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) -> Generator[_Asked, Any, Reranked]:
+    """Yield the questions, get an answer to each, and return what was found: what both faces share."""
+    query, sent = _to_send(query, texts)
+    if not sent:
+        return Reranked(None, _NO_TEXT)
+    stop = Stop(rerank.timeout, current())
+    result = Reranked(None, None, frozenset(range(len(texts))) - sent.keys())
+    left = list(sent)
+    for scorer, keep in zip(rerank.scorers, (*rerank.keeps, None), strict=True):
+        started, name, said = time.perf_counter(), scorer_name(scorer), None
+        found = yield _Asked(as_scorer(scorer), query, [sent[index] for index in left], stop, scorer)
+        try:
+            if isinstance(found, _Raised):
+                raise found.error
+            said = _checked(name, found, len(left), ties)
+        except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
+            failure = error
+        seconds = time.perf_counter() - started
+        if said is None:
+            return _failed(rerank, name, failure, result, seconds)
+        result = _with_stage(result, name, left, said, seconds, len(texts))
+        left = result.stages[-1].order(left)[:keep]
+    return result
+
+
+def _to_send(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]]:
     """Return the query and the texts to score by index: those that hold any text, cleaned."""
-    if not query:
+    if not query or not query.strip():
         raise ValueError(
             "reranking needs the query. LangChain: use EdgeOrderRetriever or ContextualCompressionRetriever, which "
             "pass it on, or give query=...; LlamaIndex: query_str=... or query_bundle=...; core: place(..., query=...)."
         )
-    return clean(query), {index: clean(text) for index, text in enumerate(texts) if text.strip()}
+    return clean(query.strip()), {index: clean(text) for index, text in enumerate(texts) if text.strip()}
 
 
-def _checked(rerank: Rerank, found: Any, sent: list[int], n: int, ties: bool) -> Reranked:
-    """Return what a scorer said by index, once it is one finite number for each text that was sent."""
-    detail: Sequence[Any] = ()
-    if isinstance(found, Scored):
-        found, detail = found
-        _check_detail(rerank, detail, len(sent))
-    numbers = [as_score(value) for value in _numbers(rerank, found, len(sent))]
-    known = [number for number in numbers if number is not None]
-    if not known:
-        raise RerankError(f"scorer {rerank.name} gave no usable score for any of {len(sent)} texts: {found!r:.80}")
-    if len(known) < len(sent):
-        _warn(
-            f"scorer {rerank.name} gave no usable score for {numbers.count(None)} of {len(sent)} texts; they rank last"
-        )
+def _checked(name: str, found: Any, n: int, ties: bool) -> Said:
+    """Return what a scorer said, once it is one finite number for each text that it did not leave out."""
+    said = read_scores(name, found, n)
+    known = [number for number in said.scores if number is not None]
+    unusable = n - len(known) - said.left
+    if not known and unusable:
+        raise RerankError(f"scorer {name} gave no usable score for any of {n} texts: {found!r:.80}")
+    if unusable:
+        warn(f"scorer {name} gave no usable score for {unusable} of {n} texts; they rank last")
     elif ties and len(known) > 1 and max(known) == min(known):
-        _warn(f"scorer {rerank.name} gave all {len(sent)} texts the same score, {known[0]:g}; their order was kept")
-    scores: list[float | None] = [None] * n
-    for index, number in zip(sent, numbers, strict=True):
-        scores[index] = number
-    return Reranked(scores, None, frozenset(range(n)) - frozenset(sent), dict(zip(sent, detail, strict=False)))
+        warn(f"scorer {name} gave all {len(known)} texts the same score, {known[0]:g}; their order was kept")
+    return said
 
 
-def _numbers(rerank: Rerank, found: Any, n: int) -> list[Any]:
-    """Return one value for each text from a list, an array of shape (n,) or (n, 1), or (index, score) pairs."""
-    values = found.tolist() if hasattr(found, "tolist") else found
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise RerankError(f"scorer {rerank.name} must return one number for each text, not {found!r:.80}")
-    if len(values) != n:
-        raise RerankError(f"scorer {rerank.name} returned {len(values)} scores for {n} texts")
-    rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
-    widths = {len(row) for row in rows}
-    if widths == {1}:
-        return [row[0] for row in rows]
-    if widths != {2} or not all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
-        raise RerankError(
-            f"scorer {rerank.name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
-            "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
-        )
-    indices = [operator.index(row[0]) for row in rows]
-    if sorted(indices) != list(range(n)):
-        raise RerankError(f"scorer {rerank.name} must score each of 0..{n - 1} once, not {indices}")
-    return [
-        score for _, score in sorted(zip(indices, [row[1] for row in rows], strict=True), key=operator.itemgetter(0))
-    ]
+def _with_stage(result: Reranked, name: str, left: list[int], said: Said, seconds: float, n: int) -> Reranked:
+    """Return a result with what one more scorer said of the texts that were left."""
+    by_index = dict(zip(left, said.scores, strict=True))
+    return result._replace(
+        scores=[by_index.get(index) for index in range(n)],
+        detail={**result.detail, **dict(zip(left, said.detail, strict=False))},
+        notes=result.notes + said.notes,
+        stages=(*result.stages, Stage(name, seconds, by_index, tuple(left[at] for at in said.order))),
+        decision=said.decision or result.decision,
+    )
 
 
-def _check_detail(rerank: Rerank, detail: Any, n: int) -> None:
-    if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
-        raise RerankError(f"scorer {rerank.name} must return one detail for each of {n} texts, not {detail!r:.80}")
-    import json
-
-    try:
-        json.dumps(detail, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise RerankError(f"scorer {rerank.name} returned a detail that is no JSON: {error}") from error
-
-
-def _failed(rerank: Rerank, error: Exception) -> Reranked:
+def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, seconds: float) -> Reranked:
     """Raise what a scorer raised, or keep the order before it; without the secrets that may stand in the message."""
     if isinstance(error, EdgeOrderWarning):  # a warning that the caller made an error
         raise error
-    from edgeorder.masking import masked, presentable
+    from edgeorder.causes import presentable
+    from edgeorder.masking import masked
 
     cause, message = presentable(error), masked(str(error))
     if rerank.on_error == "raise":
         if isinstance(error, RerankError | ImportError) and cause is not None:
             raise error
-        raise RerankError(f"scorer {rerank.name} failed with {type(error).__name__}: {message}") from cause
+        raise RerankError(f"scorer {name} failed with {type(error).__name__}: {message}") from cause
     failure = f"rerank failed, the order before it was kept: {type(error).__name__}: {message}"
-    _warn(failure)
-    return Reranked(None, failure)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, EdgeOrderWarning, stacklevel=3)
+    if result.stages:
+        failure = f"{name} failed, the order of {result.stages[-1].scorer} was kept: {type(error).__name__}: {message}"
+    warn(failure)
+    return result._replace(failure=failure, stages=(*result.stages, Stage(name, seconds, {}, (), failure)))

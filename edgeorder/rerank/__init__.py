@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeorder.rerank.crossencoder import CrossEncoderScorer
+    from edgeorder.rerank.http import HttpScorer
     from edgeorder.rerank.lexical import LexicalScorer
     from edgeorder.rerank.models import clear_models
     from edgeorder.rerank.onnx import OnnxCrossEncoderScorer
-    from edgeorder.scoring import Scored, Scorer
+    from edgeorder.scores import Scored
+    from edgeorder.scoring import Scorer
 
-__all__ = ["CrossEncoderScorer", "LexicalScorer", "OnnxCrossEncoderScorer", "Scored", "Scorer", "clear_models"]
+__all__ = [
+    "CrossEncoderScorer",
+    "HttpScorer",
+    "LexicalScorer",
+    "OnnxCrossEncoderScorer",
+    "Scored",
+    "Scorer",
+    "clear_models",
+]
 
 _HOMES = {
     "CrossEncoderScorer": "edgeorder.rerank.crossencoder",
+    "HttpScorer": "edgeorder.rerank.http",
     "LexicalScorer": "edgeorder.rerank.lexical",
     "OnnxCrossEncoderScorer": "edgeorder.rerank.onnx",
-    "Scored": "edgeorder.scoring",
+    "Scored": "edgeorder.scores",
     "Scorer": "edgeorder.scoring",
     "clear_models": "edgeorder.rerank.models",
 }

@@ -3,7 +3,7 @@
 import inspect
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,15 +11,21 @@ from os import PathLike
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from edgeorder.errors import missing_extra
-from edgeorder.masking import presentable
+from edgeorder.alerts import warn
+from edgeorder.causes import presentable
+from edgeorder.errors import RerankError, missing_extra
+from edgeorder.rerank.batches import in_batches
+from edgeorder.rerank.checks import check_whole
 from edgeorder.rerank.hub import as_folder, hub_failure
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
+from edgeorder.rerank.pairs import PairScorer, as_rows
+from edgeorder.rerank.windows import LongPassages, Pair, Reader, Spans, check_long_passages
+from edgeorder.stopping import Stop, current
 
 _locks: "WeakKeyDictionary[Any, threading.Lock]" = WeakKeyDictionary()
 _guard = threading.Lock()
 _lock_of_others = threading.Lock()
+_JOINTS = 2  # tokens that a template may need more around a passage than around none
 _quiet: ContextVar[bool] = ContextVar("edgeorder_quiet", default=False)
 
 
@@ -39,6 +45,7 @@ class CrossEncoderScorer(PairScorer):
             overlapping windows, of which the best one counts.
         trust_remote_code: Whether code of the model's repository may run. Off: turn it on for models you trust.
         relevant_label: For a model with several labels, the column that means relevant.
+        prompt: The instruction that a model with a chat template shows with each pair; None for its own.
 
     Raises:
         ValueError: For an unknown name or a number that is too small: at the first call, for a window without room.
@@ -59,6 +66,7 @@ class CrossEncoderScorer(PairScorer):
     long_passages: LongPassages = "warn"
     trust_remote_code: bool = False
     relevant_label: int | None = None
+    prompt: str | None = None
 
     def __post_init__(self) -> None:
         check_long_passages(self.long_passages)
@@ -71,6 +79,14 @@ class CrossEncoderScorer(PairScorer):
         """The name under which the scorer is recorded."""
         known = isinstance(self.model, str | PathLike)
         return f"CrossEncoderScorer({self.model if known else type(self.model).__name__})"
+
+    @property
+    def stops(self) -> bool:
+        """Whether the work ends between two batches once nobody waits for it; not where a model takes all at once."""
+        return isinstance(self.model, str | PathLike) or "batch_size" in _accepted(self.model)
+
+    def _model(self) -> object:
+        return self._encoder()
 
     def _encoder(self) -> Any:
         if not isinstance(self.model, str | PathLike):
@@ -85,6 +101,14 @@ class CrossEncoderScorer(PairScorer):
         key = ("torch", str(self.model), json.dumps(keywords, sort_keys=True, default=repr))
         return loaded(key, lambda: load_encoder(self.model, keywords))
 
+    def _prompt(self) -> str | None:
+        """Return what the model puts before each pair: what was asked for, or its own."""
+        if self.prompt is not None:
+            return self.prompt
+        encoder = self._encoder()
+        name = getattr(encoder, "default_prompt_name", None)
+        return None if name is None else encoder.prompts.get(name)
+
     def _reader(self) -> Reader | None:
         encoder = self._encoder()
         tokenizer = getattr(encoder, "tokenizer", None)
@@ -92,7 +116,7 @@ class CrossEncoderScorer(PairScorer):
             return None
         window = getattr(encoder, "max_seq_length", None) or encoder.max_length
 
-        def tokens(texts: Any) -> list[list[tuple[int, int]]]:
+        def tokens(texts: Any) -> list[Spans]:
             fast = tokenizer.is_fast
             with _lock_of(encoder):
                 read = tokenizer(
@@ -100,26 +124,65 @@ class CrossEncoderScorer(PairScorer):
                 )
             return read["offset_mapping"] if fast else [[(0, 0)] * len(ids) for ids in read["input_ids"]]
 
-        return Reader(tokens, tokenizer.is_fast, int(window), tokenizer.num_special_tokens_to_add(pair=True))
+        def around(query: str) -> int:
+            plain = int(tokenizer.num_special_tokens_to_add(pair=True)) + len(tokens([query])[0])
+            if not hasattr(encoder, "preprocess"):
+                return plain
+            with _lock_of(encoder):  # as the model will be shown it, template and prompt included
+                features = encoder.preprocess([(query, "")], prompt=self._prompt())
+            shown = len(features["input_ids"][0])
+            return shown if shown == plain else shown + _JOINTS
 
-    def _predict(self, pairs: list[Pair]) -> Any:
+        return Reader(tokens, tokenizer.is_fast, int(window), around)
+
+    def _predict(self, pairs: list[Pair], stop: Stop) -> Sequence[Any]:
         encoder = self._encoder()
-        predict = _predictor(encoder)
-        accepted = inspect.signature(predict).parameters
-        on_cpu = str(getattr(encoder, "device", "cpu")) == "cpu"
-        wanted: dict[str, Any] = {"batch_size": self.batch_size or (8 if on_cpu else 32), "show_progress_bar": False}
+        if _has_new_head(encoder):
+            warn(
+                f"{self.name}: the model came without a head for scores, and has been given a random one: it ranks at "
+                "random. It may be an embedding model; use a cross-encoder."
+            )
+        most = self.batch_size or (8 if str(getattr(encoder, "device", "cpu")) == "cpu" else 32)
+        wanted: dict[str, Any] = {"batch_size": most, "show_progress_bar": False}
+        accepted = _accepted(encoder)
         for activation in ("activation_fn", "activation_fct"):  # the name changed in sentence-transformers 4
             if activation in accepted:
                 import torch
 
                 wanted[activation] = torch.nn.Identity()
-        with _lock_of(encoder):
-            return predict(pairs, **{name: value for name, value in wanted.items() if name in accepted})
+        keywords = {name: value for name, value in wanted.items() if name in accepted}
+        if self.prompt is not None:
+            if "prompt" not in accepted:
+                raise RerankError(f"{self.name} takes no prompt")
+            keywords["prompt"] = self.prompt
+
+        def predict(some: list[Pair]) -> list[Any]:
+            with _lock_of(encoder):
+                stop.check()
+                return as_rows(_predictor(encoder)(some, **keywords))
+
+        if current() is None or "batch_size" not in accepted:
+            return predict(pairs)
+        return in_batches(pairs, predict, most, stop)
 
 
 def _predictor(model: Any) -> Any:
     """Return the method that takes pairs: `predict`, or `score` as LangChain's `BaseCrossEncoder` calls it."""
     return getattr(model, "predict", None) or getattr(model, "score", None)
+
+
+def _accepted(model: Any) -> Mapping[str, Any]:
+    """Return the parameters of the method that takes pairs."""
+    return inspect.signature(_predictor(model)).parameters
+
+
+def _has_new_head(encoder: Any) -> bool:
+    """Say whether a model for scores was loaded from one that is not for scores."""
+    network = getattr(encoder, "model", None)
+    kind = type(network).__name__
+    known = getattr(getattr(network, "config", None), "architectures", None) or ()
+    for_scores = "ForSequenceClassification"
+    return bool(known) and kind.endswith(for_scores) and not any(str(name).endswith(for_scores) for name in known)
 
 
 def load_encoder(model: str | PathLike[str], keywords: dict[str, Any]) -> Any:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+from edgeorder.causes import chain, presentable
 from edgeorder.errors import RerankError, missing_extra
-from edgeorder.masking import chain, masked, presentable
+from edgeorder.masking import masked
 
 
 class MissingFileError(RerankError):

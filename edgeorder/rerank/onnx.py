@@ -3,19 +3,21 @@
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from edgeorder.errors import RerankError, bad_choice, missing_extra
+from edgeorder.rerank.checks import check_whole
 from edgeorder.rerank.hub import MissingFileError, first_file
 from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import LongPassages, Pair, PairScorer, Reader, check_long_passages, check_whole
+from edgeorder.rerank.pairs import PairScorer
+from edgeorder.rerank.windows import LongPassages, Pair, Reader, Spans, check_long_passages
+from edgeorder.stopping import Stop
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
@@ -142,15 +144,19 @@ class OnnxCrossEncoderScorer(PairScorer):
         except ValueError as error:
             raise RerankError(f"{file} is damaged: {error}") from error
 
+    def _model(self) -> object:
+        return self._loaded()
+
     def _reader(self) -> Reader:
         model = self._loaded()
+        marks = model.whole.num_special_tokens_to_add(True)
 
-        def tokens(texts: Any) -> list[list[tuple[int, int]]]:
+        def tokens(texts: Any) -> list[Spans]:
             return [read.offsets for read in model.whole.encode_batch(list(texts), add_special_tokens=False)]
 
-        return Reader(tokens, True, model.window, model.whole.num_special_tokens_to_add(True))
+        return Reader(tokens, True, model.window, lambda query: marks + len(tokens([query])[0]))
 
-    def _predict(self, pairs: list[Pair]) -> "NDArray[Any]":
+    def _predict(self, pairs: list[Pair], stop: Stop) -> Sequence[Any]:
         import numpy as np
 
         model = self._loaded()
@@ -159,6 +165,7 @@ class OnnxCrossEncoderScorer(PairScorer):
         outputs: list[Any] = [None] * len(read)
 
         def run(batch: list[int]) -> None:
+            stop.check()
             feed = {name: np.zeros((len(batch), lengths[batch[0]]), np.int64) for name in model.inputs}
             for row, pair in enumerate(batch):
                 filled = slice(0, lengths[pair])
@@ -171,12 +178,12 @@ class OnnxCrossEncoderScorer(PairScorer):
                         feed[name][row, filled] = values
             (logits,) = model.session.run(None, feed)
             for row, pair in enumerate(batch):
-                outputs[pair] = logits[row]
+                outputs[pair] = logits[row].tolist()
 
         # Batches side by side, each on one thread, beat one batch at a time spread over all threads.
         with ThreadPoolExecutor(self.threads or _processors()) as pool:
             list(pool.map(run, _batches(lengths, self.batch_size)))
-        return np.asarray(outputs)
+        return outputs
 
 
 def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:

@@ -1,50 +1,43 @@
-"""What all scorers of (query, passage) pairs share: cleaning, long passages, and the shape of what a model returns."""
+"""What all scorers of (query, passage) pairs share: deadlines, devices that fail, and how a model's rows are read."""
 
-import warnings
+import re
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from operator import index
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
-from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
+from edgeorder.errors import RerankError
+from edgeorder.rerank.windows import LongPassages, Pair, Reader, fitted
+from edgeorder.stopping import Stop, current, watching
 from edgeorder.unicode import clean
 
-LongPassages: TypeAlias = Literal["warn", "window"]
-Pair: TypeAlias = tuple[str, str]
-
-
-class Reader(NamedTuple):
-    """How a model reads text.
-
-    Args:
-        tokens: Gives the (start, end) characters of each token of each text.
-        knows_offsets: Whether these are true; a slow tokenizer knows only how many there are.
-        window: The most tokens that the model takes.
-        specials: How many of them are special in a pair.
-    """
-
-    tokens: Callable[[Sequence[str]], list[list[tuple[int, int]]]]
-    knows_offsets: bool
-    window: int
-    specials: int
+_REST = 30.0  # seconds for which a model is left alone after its device failed
+_DEVICE = re.compile(r"\b(CUDA|HIP|MPS)\b|\bcu(DNN|BLAS)|device-side|out of memory|failed to allocate", re.IGNORECASE)
+_resting: dict[int, tuple[float, str, object]] = {}  # until when and why, by the id of the model, which is kept alive
 
 
 class PairScorer(ABC):
     """A scorer that shows a model the query with each passage.
 
-    Subclasses say how the model reads and what it makes of pairs. Lone surrogates are replaced, for scoring only.
+    Subclasses say how the model reads and what it makes of pairs. Lone surrogates are replaced, for scoring only. Every
+    passage is shown with the same query; where the model's window is short, passages are cut and the query is not.
     """
 
     long_passages: LongPassages
     relevant_label: int | None
 
+    @property
+    def stops(self) -> bool:
+        """Whether the work ends between two batches once nobody waits for it."""
+        return True
+
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw score for each text, in the order of the texts; larger is better."""
-        query = clean(query)
+        query = clean(query.strip())
         passages = [clean(text) for text in texts]
         if not passages:
             return []
-        pieces, owners = self._pieces(query, passages)
+        query, pieces, owners = fitted(self._reader(), query, passages, self.long_passages)
         scores = self._scores([(query, piece) for piece in pieces])
         best = [float("-inf")] * len(passages)
         for owner, score in zip(owners, scores, strict=True):
@@ -53,22 +46,50 @@ class PairScorer(ABC):
         return best
 
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The same in a thread, loading included: the event loop goes on."""
+        """The same in a thread, loading included: the event loop goes on. Where it is cancelled, the thread stops."""
         import asyncio
 
-        return await asyncio.to_thread(self, query, texts)
+        stop = Stop(above=current())
+        try:
+            with watching(stop):
+                return await asyncio.to_thread(self, query, texts)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
 
     @abstractmethod
     def _reader(self) -> Reader | None:
         """Return how the model reads, or None if it cannot be known."""
 
     @abstractmethod
-    def _predict(self, pairs: list[Pair]) -> Any:
-        """Return what the model makes of the pairs, as an array or a list."""
+    def _predict(self, pairs: list[Pair], stop: Stop) -> Sequence[Any]:
+        """Return what the model makes of each pair: a number, or a row of them.
+
+        Raises:
+            StoppedError: Between two batches, if `stop` is set.
+        """
+
+    @abstractmethod
+    def _model(self) -> object:
+        """Return the model, loaded."""
 
     def _scores(self, pairs: list[Pair]) -> list[float]:
-        output = self._predict(pairs)
-        rows = output.tolist() if hasattr(output, "tolist") else list(output)
+        stop = current() or Stop()
+        stop.check()
+        model = self._model()
+        until, why, _ = _resting.get(id(model), (0.0, "", None))
+        if (left := until - time.monotonic()) > 0:
+            raise RerankError(f"the model was not asked: its device failed ({why}); it is left alone for {left:.0f} s")
+        _resting.pop(id(model), None)
+        try:
+            rows = self._predict(pairs, stop)
+        except Exception as error:
+            what = f"{type(error).__name__}: {error!s:.200}"
+            if _DEVICE.search(what):
+                _resting[id(model)] = time.monotonic() + _REST, what, model
+            raise
+        if len(rows) != len(pairs):
+            raise RerankError(f"the model gave {len(rows)} scores for {len(pairs)} pairs of query and passage")
         return [self._score(row) for row in rows]
 
     def _score(self, row: Any) -> float:
@@ -87,77 +108,7 @@ class PairScorer(ABC):
         others = [float(value) for label, value in enumerate(row) if label != self.relevant_label]
         return float(row[self.relevant_label]) - max(others)
 
-    def _pieces(self, query: str, passages: list[str]) -> tuple[list[str], list[int]]:
-        """Return what is shown to the model, and which passage each piece belongs to."""
-        reader = self._reader()
-        whole = passages, list(range(len(passages)))
-        # A token is a byte or more: passages that fit by their bytes need not be read.
-        if reader is not None and reader.window < reader.specials + 2:
-            raise ValueError(
-                f"max_length={reader.window} leaves no room for a query and a passage: the model's own marks take "
-                f"{reader.specials}"
-            )
-        if reader is None or max(len(passage.encode()) for passage in passages) < reader.window - reader.specials - (
-            len(query.encode())
-        ):
-            return whole
-        asked, *read = reader.tokens([query, *passages])
-        room = reader.window - reader.specials - len(asked)
-        too_long = [at for at, tokens in enumerate(read) if len(tokens) > room]
-        if not too_long:
-            return whole
-        if self.long_passages == "window" and room > 0:
-            if not reader.knows_offsets:
-                raise RerankError("long_passages='window' needs a model with a fast tokenizer, which knows offsets")
-            return _windows(passages, read, room)
-        warnings.warn(
-            f"{len(too_long)} of {len(passages)} passages are longer than the {reader.window} tokens that the model "
-            "reads with the query; the rest of them is not scored. long_passages='window' scores all of it.",
-            EdgeOrderWarning,
-            stacklevel=4,
-        )
-        return whole
 
-
-def check_whole(scorer: object, **least: int) -> None:
-    """Make the named fields of a frozen scorer plain ints, numpy's included; None stays.
-
-    Args:
-        scorer: The scorer.
-        least: The smallest value of each field.
-
-    Raises:
-        TypeError: For what is no whole number.
-        ValueError: For a number that is too small.
-    """
-    for name, smallest in least.items():
-        value = getattr(scorer, name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{name} must be a whole number, not {value!r}")
-        if value < smallest:
-            raise ValueError(f"{name}={value} must be at least {smallest}")
-        object.__setattr__(scorer, name, index(value))
-
-
-def check_long_passages(long_passages: object) -> None:
-    """Raise ValueError unless `long_passages` is a known name."""
-    if long_passages not in ("warn", "window"):
-        raise bad_choice("long_passages", long_passages, ("warn", "window"))
-
-
-def _windows(passages: list[str], read: list[list[tuple[int, int]]], room: int) -> tuple[list[str], list[int]]:
-    """Cut long passages into windows that overlap by half (MaxP: Dai and Callan, SIGIR 2019)."""
-    pieces: list[str] = []
-    owners: list[int] = []
-    for at, (passage, tokens) in enumerate(zip(passages, read, strict=True)):
-        stride = max(1, room // 2)
-        last = max(0, len(tokens) - room)
-        starts = [*range(0, last, stride), last]
-        for start in starts:
-            window = tokens[start : start + room]
-            whole = len(tokens) <= room
-            pieces.append(passage if whole else passage[window[0][0] : window[-1][1]])
-            owners.append(at)
-    return pieces, owners
+def as_rows(output: Any) -> list[Any]:
+    """Return what a model gave as plain values, one for each pair."""
+    return list(output.tolist()) if hasattr(output, "tolist") else list(output)

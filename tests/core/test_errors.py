@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from edgeorder.causes import presentable
 from edgeorder.errors import missing_extra
-from edgeorder.masking import masked, presentable
+from edgeorder.masking import masked
 
 
 def install(folder: Path, package: str, code: str | None) -> None:
@@ -71,7 +72,7 @@ def test_a_broken_package_is_not_called_missing(
         ("no access with hf_abcDEF12345", (), "no access with ***"),
         ("GET http://me:pass@host:80/v1?key=abc&n=1 failed", (), "GET http://me:***@host:80/v1?key=***&n=1 failed"),
         ("{'api_key': 'abc', \"token\": \"def\"}", (), "{'api_key': '***', \"token\": \"***\"}"),
-        ("the key plain failed", ("plain\n",), "the key *** failed"),
+        ("the key plainly failed", ("plainly\n",), "the key *** failed"),
         ("Bearer authentication required", (None, " "), "Bearer authentication required"),
         (
             "max_tokens: 500, tokens: 7 at http://localhost:80/v1",

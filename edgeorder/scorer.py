@@ -1,0 +1,33 @@
+"""What scores texts, and what it is called."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Scorer: TypeAlias = Callable[[str, list[str]], Any]
+"""(query, texts) -> one number for each text, in the order of the texts; larger is better.
+
+`(index, score)` pairs for all or some of the texts, an array of shape (n,) or (n, 1), or a `Scored` will do too. A
+scorer may have an async twin, `acall`, or be a coroutine function itself. One that looks at
+`edgeorder.stopping.current()` between its batches says so by a true attribute `stops`.
+"""
+
+
+def as_scorer(scorer: Any) -> Any:
+    """Return something to call with a query and texts.
+
+    Raises:
+        TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`.
+    """
+    if hasattr(scorer, "predict") or (hasattr(scorer, "score") and not callable(scorer)):
+        from edgeorder.rerank.crossencoder import CrossEncoderScorer
+
+        return CrossEncoderScorer(scorer)
+    if not callable(scorer):
+        raise TypeError(f"rerank must be a callable from (query, texts) to scores, not {scorer!r}")
+    return scorer
+
+
+def scorer_name(scorer: Any) -> str:
+    """Return the name under which a scorer is recorded."""
+    scorer = as_scorer(scorer)
+    return str(getattr(scorer, "name", None) or getattr(scorer, "__qualname__", None) or type(scorer).__qualname__)

@@ -1,0 +1,121 @@
+"""What a scorer said, read and checked: one number for each text, whatever form it came in."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from edgeorder.errors import RerankError
+from edgeorder.ranking import as_score
+
+
+class Scored(NamedTuple):
+    """What a scorer returns that has more to say than numbers.
+
+    Args:
+        scores: One number for each text; None for one that was left out on purpose.
+        detail: One JSON-ready value for each text, for the record and for annotations; empty for none.
+        notes: What the record should say.
+        order: Indices, best first, where the scorer knows it better than the scores do; else by score.
+        decision: What the scorer advises to do with all of them, such as `"proceed"`.
+    """
+
+    scores: Any
+    detail: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+    order: Sequence[int] = ()
+    decision: str | None = None
+
+
+class Said(NamedTuple):
+    """The same, read.
+
+    Args:
+        scores: One for each text; None for one without.
+        left: How many have none because the scorer left them out, and not because what it gave is no number.
+        detail: One for each text, or none at all.
+        notes: What the record should say.
+        order: Indices, best first; empty for the order of the scores.
+        decision: What the scorer advises.
+    """
+
+    scores: list[float | None]
+    left: int
+    detail: Sequence[Any]
+    notes: tuple[str, ...]
+    order: tuple[int, ...]
+    decision: str | None
+
+
+def read_scores(name: str, found: Any, n: int) -> Said:
+    """Return what a scorer said of `n` texts.
+
+    A list, an array of shape (n,) or (n, 1), `(index, score)` pairs for all or some of the texts, or a `Scored`.
+
+    Args:
+        name: The scorer, for messages.
+        found: What it returned.
+        n: How many texts it was given.
+
+    Raises:
+        RerankError: If that is not one number for each text.
+    """
+    told = isinstance(found, Scored)
+    given = found if isinstance(found, Scored) else Scored(found)
+    values = _values(name, given.scores, n)
+    left = sum(value is _LEFT or (told and value is None) for value in values)
+    if given.detail:
+        _check_detail(name, given.detail, n)
+    order = tuple(given.order)
+    if order and sorted(order) != list(range(n)):
+        raise RerankError(f"scorer {name} must order each of 0..{n - 1} once, not {order!r:.80}")
+    notes = tuple(given.notes)
+    if left and not told:
+        notes = (f"scorer {name} scored {n - left} of {n} texts; the others rank last",)
+    return Said([_number(value) for value in values], left, given.detail, notes, order, given.decision)
+
+
+_LEFT = object()  # a text of which nothing was said
+
+
+def _values(name: str, found: Any, n: int) -> list[Any]:
+    """Return one value for each text."""
+    values = found.tolist() if hasattr(found, "tolist") else found
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise RerankError(f"scorer {name} must return one number for each text, not {found!r:.80}")
+    rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
+    widths = {len(row) for row in rows}
+    if widths == {2} and all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
+        return _by_index(name, [(operator.index(row[0]), row[1]) for row in rows], n)
+    if widths - {1}:
+        raise RerankError(
+            f"scorer {name} must return one number for each text or (index, score) pairs, not {found!r:.80}. "
+            "A model with several labels needs CrossEncoderScorer(model, relevant_label=...)."
+        )
+    if len(rows) != n:
+        raise RerankError(f"scorer {name} returned {len(rows)} scores for {n} texts")
+    return [row[0] for row in rows]
+
+
+def _by_index(name: str, pairs: Sequence[tuple[int, Any]], n: int) -> list[Any]:
+    by_index = dict(pairs)
+    if len(by_index) < len(pairs) or not by_index.keys() <= set(range(n)):
+        raise RerankError(f"scorer {name} must score each of 0..{n - 1} once, not {[index for index, _ in pairs]}")
+    return [by_index.get(index, _LEFT) for index in range(n)]
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return as_score(value)
+    except (ArithmeticError, TypeError, ValueError):  # too large for a float, or a number that refuses
+        return None
+
+
+def _check_detail(name: str, detail: Any, n: int) -> None:
+    if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
+        raise RerankError(f"scorer {name} must return one detail for each of {n} texts, not {detail!r:.80}")
+    import json
+
+    try:
+        json.dumps(detail, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RerankError(f"scorer {name} returned a detail that is no JSON: {error}") from error
