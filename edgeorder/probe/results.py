@@ -14,9 +14,6 @@ from edgeorder.probe.shares import Share, check_marks
 from edgeorder.probe.verdict import Verdict, verdict
 from edgeorder.profile import LengthProfile, PositionProfile
 
-# Depths at which a profile holds a curve; the edges apart, since what a model gives to an edge may be one slot wide.
-_GRID = (0.0, 0.001, *(step / 20 for step in range(1, 20)), 0.999, 1.0)
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -211,7 +208,8 @@ class ProbeResult:
             raise ValueError("too many replies were unusable: no profile can be made of this run")
         lengths = []
         for length, shown in zip(self.lengths, self.shown, strict=True):
-            low, high = length.posterior.interval(_GRID)
+            grid = _grid(length.chunks)
+            low, high = length.posterior.interval(grid)
             decision, claimed = length.decision, length.evidence.proved
             lengths.append(
                 LengthProfile(
@@ -222,8 +220,8 @@ class ProbeResult:
                     gain=round(decision.gain, 4),
                     gain_low=round(decision.low, 4),
                     gain_high=round(decision.high, 4),
-                    accuracy=tuple(length.posterior.accuracy(_GRID).round(4).tolist()),
-                    depths=_GRID,
+                    accuracy=tuple(length.posterior.accuracy(grid).round(6).tolist()),
+                    depths=grid,
                     low=tuple(low.round(4).tolist()),
                     high=tuple(high.round(4).tolist()),
                 )
@@ -233,3 +231,13 @@ class ProbeResult:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, every answer included."""
         return asdict(self)
+
+
+def _grid(chunks: int) -> tuple[float, ...]:
+    """Return the depths at which a profile holds the curve of a block of that many chunks.
+
+    Its own slots, so that the order is the one that was decided; depths between them for other lengths; and what lies
+    beside the edges, since a model may read the edge slot alone better.
+    """
+    slots = {slot / (chunks - 1) for slot in range(chunks)}
+    return tuple(sorted({0.0, 0.001, 0.999, 1.0, *slots, *(step / 20 for step in range(21))}))

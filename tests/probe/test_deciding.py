@@ -1,5 +1,6 @@
 """The decision: the order with the best expected accuracy, apart from what is claimed, and what it costs."""
 
+import json
 from collections import defaultdict
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from published import Reader, lost, readers, readings
 
-from edgeorder import ORDERS
+from edgeorder import ORDERS, PositionProfile
 from edgeorder.probe.curves import CurvePosterior, geometric
 from edgeorder.probe.deciding import FIXED, MARGIN, Decision, decide, settled
 from edgeorder.probe.evidence import PositionEvidence
+from edgeorder.probe.results import Asked, LengthResult, ProbeResult
 from edgeorder.probe.trials import spread
 from edgeorder.probe.verdict import verdict
 from edgeorder.profile import rival
@@ -114,6 +116,18 @@ def test_what_is_decided_is_expected_to_be_best(rows: list[list[int]], n: int, p
     assert decision.gain == pytest.approx(mine - worth[rival(decision.order)])
     assert decision.low <= decision.high
     assert decision == decide(*shown(np.reshape(rows[::-1], (-1, 5))), n, gold) or evidence.proved
+
+
+@given(rows_of_answers, st.sampled_from([5, 9, 20, 37]))
+def test_a_profile_gives_the_order_that_was_decided(rows: list[list[int]], chunks: int) -> None:
+    """From its numbers alone, at the length that was measured, with the same gain."""
+    positions = spread(chunks, 5)
+    asked = tuple(Asked(f"{number}", tuple(row), tuple(row), False, True) for number, row in enumerate(rows))
+    length = LengthResult(chunks, positions, asked)
+    profile = PositionProfile.from_dict(json.loads(json.dumps(ProbeResult("m", {}, (length,)).profile().to_dict())))
+    assert profile.order(chunks) == length.decision.ranks
+    assert profile.decide(chunks)[0] == length.decision.order
+    assert profile.lengths[0].gain == pytest.approx(length.decision.gain, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.called import CalledModel
+from edgeorder.probe.faults import Unusable
 from edgeorder.probe.grading import Grade, ModelGrader, by_aliases, cites, contains, is_right, is_used, normalise
 from edgeorder.probe.replies import Reply
 
@@ -117,7 +118,8 @@ async def test_a_model_can_judge(tmp_path: object) -> None:
         assert await grade("Capital of Italy?", "Caput mundi", ["Rome"]) == Grade(True, True)
         assert await grade("Capital of Italy?", "Oslo", ["Rome"]) == Grade(False, False)
         assert await grade("Capital of Italy?", "Hm", ["Rome"]) is None
-        assert await grade("Capital of Italy?", "!", ["Rome"]) is None
+        with pytest.raises(Unusable, match="the judge failed"):
+            await grade("Capital of Italy?", "!", ["Rome"])
         assert await grade("Capital of Italy?", " ", ["Rome"]) == Grade(False, False)
         before = len(asked)
         assert await grade("Capital of Italy?", "Oslo", ["Rome"]) == Grade(False, False)

@@ -1,6 +1,7 @@
 """What cannot be used: what drops a question, what is graded as it stands, and when a run is given up, and why."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -262,8 +263,12 @@ def test_results_whose_parts_do_not_fit_are_refused() -> None:
 
 async def test_settings_that_a_model_refused_stand_in_the_result() -> None:
     """What was asked for and not sent is known when the run is over, and said."""
-    reader = model(everywhere)
-    reader.unsent = {"temperature": 0}
+    inner = model(everywhere)
+
+    async def unheard(prompt: str) -> Reply:
+        return replace(await inner.ask(prompt), unsent=("temperature",))
+
+    reader = CalledModel(unheard, "reader", {"temperature": 0})
     found = await probe(reader, cases(3, 5), chunks=(5,), depths=3)
     assert found.setup["unsent"] == {"temperature": 0}
     assert "Asked for but not sent, since the model refuses it: temperature=0." in verdict_lines(found)
