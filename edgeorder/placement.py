@@ -59,6 +59,7 @@ class Placement:
         "__dict__",
         "_cuts",
         "_first",
+        "_notes",
         "_packing",
         "_trace",
         "_units",
@@ -83,6 +84,7 @@ class Placement:
         units: list[list[int]] | None,
         echoes: Sequence[int],
         first: int,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.indices = tuple(indices)
         self.order = order
@@ -96,6 +98,7 @@ class Placement:
         self._packing = packing  # what the budget did
         self._units = units  # each the 0-based ranks of its chunks in reading order; None when all stand alone
         self._first = first  # citation number at the head
+        self._notes = notes  # what reading order has to say
 
     def __len__(self) -> int:
         return len(self.indices)

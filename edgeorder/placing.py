@@ -7,8 +7,9 @@ Every face of every adapter comes through here. A stage that was not asked for c
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from operator import itemgetter
 
@@ -16,6 +17,7 @@ from edgeorder.auto import Auto
 from edgeorder.chunk import Chunk, ChunkList, ChunkView, Shortened
 from edgeorder.errors import BudgetError, EdgeOrderWarning
 from edgeorder.listening import Recorder, check_recorders, deliver
+from edgeorder.nearhead import near_head
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
 from edgeorder.packing import Budget, Judge, Packing, fitting_tokens, pack
 from edgeorder.placement import Placement, Trace
@@ -195,7 +197,7 @@ def _settle(
         around = None if prompt is None else prompt.around("", trace.query, ())
         packing = pack(view, ranking, kept, plan.budget, layout, around, judge)
         kept, texts = packing.kept, packing.texts
-    positions, units, order, reason = _order(view, plan, ranking, kept, scores)
+    positions, units, order, reason, notes = _order(view, plan, ranking, kept, scores, texts)
     echoed: Sequence[int] = () if layout.echo == 0 else kept[: layout.echo] if packing is None else packing.echoed
     if packing is not None:
         # The joined text can need more than its parts, and which text it is depends on what is kept.
@@ -207,7 +209,7 @@ def _settle(
             tokens = fitting_tokens(packing, view, ranking, layout, text, attempt)
             if tokens is not None:
                 break
-            positions, units, order, reason = _order(view, plan, ranking, kept, scores)
+            positions, units, order, reason, notes = _order(view, plan, ranking, kept, scores, texts)
         cuts += packing.cuts
     if cuts:
         cuts.sort(key=itemgetter(1))
@@ -224,6 +226,7 @@ def _settle(
         units,
         repeated(indices_at(ranking, positions), indices_at(ranking, echoed)) if echoed else (),
         first,
+        notes,
     )
 
 
@@ -286,31 +289,36 @@ def _order(
     ranking: Sequence[int],
     kept: Sequence[int],
     scores: Sequence[float | None] | None,
-) -> tuple[Sequence[int], list[list[int]] | None, str, str]:
+    bodies: Mapping[int, str],
+) -> tuple[Sequence[int], list[list[int]] | None, str, str, tuple[str, ...]]:
     """Group the kept ranks into block units, order the units, and lay out their chunks.
 
     Returns:
-        The rank (0-based) at each position, the units if any holds more than one chunk, and the order and its reason.
+        The rank (0-based) at each position, the units if any holds more than one chunk, the order, its reason, and what
+        the record should say.
     """
-    units = block_units(view, ranking, kept, plan.reading)
+    units, notes = block_units(view, ranking, kept, plan.reading)
     n = len(kept if units is None else units)
     order: Order
     if isinstance(plan.order, Auto):
-        name, reason = plan.order.choose(view, indices_at(ranking, kept), scores)
+        name, reason = plan.order.choose(view, indices_at(ranking, kept), scores, bodies)
         order = ORDERS[name]
     elif isinstance(plan.order, PositionProfile):
         order, name, reason = plan.order, plan.order.name, plan.order.why(n)
         if not plan.order.shows(n):
-            name, why = AUTO.choose(view, indices_at(ranking, kept), scores)
+            name, why = AUTO.choose(view, indices_at(ranking, kept), scores, bodies)
             order, reason = ORDERS[name], f"{reason}; {why}"
     else:
         order, name, reason = plan.order, order_name(plan.order), "asked for"
-    places = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
-    if units is not None:
-        return [rank for place in places for rank in units[place]], units, name, reason
-    if type(kept) is not range:
-        places = [kept[place] for place in places]
-    return places, None, name, reason
+    permute = order if order is ORDERS.get(name) else partial(checked_permutation, order)
+    if units is None:
+        slots = permute(n)
+        return slots if type(kept) is range else [kept[slot] for slot in slots], None, name, reason, notes
+    slots = permute(n)
+    if plan.reading == "runs":
+        units, slots, more = near_head(units, slots, permute)
+        notes += more
+    return [rank for slot in slots for rank in units[slot]], units, name, reason, notes
 
 
 def _warn_of_empty(cuts: Sequence[Cut], packing: Packing | None) -> None:
