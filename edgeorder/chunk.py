@@ -27,7 +27,7 @@ class Chunk:
         tail: What the item template puts after the body.
         title: What labels call it: labels show title, source, date and page.
         date: When it was written.
-        page: The page that it starts on. Offsets may start anew on each; without an offset it is the ordinal.
+        page: The page that it starts on. Offsets may start anew on each.
         section: The part of the source that it was cut from: headers, the id of a parent chunk, any value. Offsets may
             start anew in each.
 

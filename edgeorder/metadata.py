@@ -15,8 +15,8 @@ One of the names that are tried may be compound, a tuple or list inside the list
 both values, where both are there. So no name can be mistaken for one, and JSON keeps the difference.
 """
 
-SECTIONS = (*(f"Header {level}" for level in range(1, 7)), "header_path", "section", "heading")
-"""What the header splitters of the frameworks write into metadata."""
+SECTIONS = (*(f"Header {level}" for level in range(1, 7)), "header_path", "section", "heading", "parent_id", "doc_id")
+"""What the header splitters and the parent retrievers of the frameworks write into metadata."""
 
 PAGES = ("page", "page_number", "page_label")  # a number sorts better than a label such as "iv"
 Metadatas: TypeAlias = Sequence[Mapping[str, Any]]
@@ -108,7 +108,7 @@ def read_locations(
     pages = _read_pages(items, metadatas, page_key, present)
     sections = _read_sections(items, metadatas, section_key, present)
     last = name if name is None or isinstance(name, str) else name[-1]
-    if offsets is None or name in PAGES:
+    if offsets is None:
         return Locations(None, None, pages, sections)
     if end_key is None and last != "start_index":
         return Locations(offsets, None, pages, sections)

@@ -97,19 +97,20 @@ def start_anew(
 ) -> bool:
     """Say whether ordinals cannot run through the source.
 
-    They start anew in its parts if two parts have the same one, if a later page has an earlier one, or if they rise by
-    less than the pages do.
+    They start anew in its parts if two parts have the same one, if a later page has an earlier one, if they rise by
+    less than the pages do, or if one is too small for its page.
     """
-    for (key, at), (following, next_at) in pairwise(ordinals):
+    keys = [None if pages is None else location_key(pages[at]) for _, at in ordinals]
+    if any(page is not None and _rise(key, page) > 1 for page, (key, _) in zip(keys, ordinals, strict=True)):
+        return True
+    for (page, (key, at)), (next_page, (following, next_at)) in pairwise(zip(keys, ordinals, strict=True)):
         if parts[at] == parts[next_at]:
             continue
         if key == following:
             if _differ(view, indices, at, next_at):
                 return True
-        elif pages is not None:
-            page, next_page = location_key(pages[at]), location_key(pages[next_at])
-            if page and next_page and (next_page < page or _rise(key, following) < _rise(page, next_page)):
-                return True
+        elif page and next_page and (next_page < page or _rise(key, following) < _rise(page, next_page)):
+            return True
     return False
 
 

@@ -9,7 +9,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.neighbours import Stretch
 from edgeorder.ranking import indices_at
 from edgeorder.sortable import SortKey, group_key, location_key, whole_number
-from edgeorder.trust import Doubts, agree, stretches
+from edgeorder.trust import Doubts, agree, ordinals_start_anew, stretches
 
 Reading: TypeAlias = Literal["runs", "source", "off"]
 
@@ -48,13 +48,19 @@ def block_units(
     for rank, source in zip(kept, sources, strict=True):
         key = group_key(source)
         by_source.setdefault((rank,) if key is None else (key, None), []).append(rank)
-    units: list[list[int]] = []
+    units = [ranks for ranks in by_source.values() if len(ranks) == 1]
+    several = [ranks for ranks in by_source.values() if len(ranks) > 1]
+    located = [(indices, view.locations(indices)) for indices in (indices_at(ranking, ranks) for ranks in several)]
+    # Chunks that were retrieved together were mostly cut in one way, so what one source shows counts for all.
+    anew = any(ordinals_start_anew(view, indices, where) for indices, where in located)
     doubts: Doubts = {}
-    for ranks in by_source.values():
-        if len(ranks) == 1:
-            units.append(ranks)
+    for ranks, (indices, where) in zip(several, located, strict=True):
+        found, unknown = stretches(view, indices, where, anew, doubts)
+        if reading == "source":
+            units.append([ranks[at] for at in _whole_source(view, indices, where, found, unknown)])
         else:
-            units += _in_document_order(view, ranking, ranks, reading, doubts)
+            units += ([ranks[at]] for at in unknown)
+            units += ([ranks[at] for at in run] for runs in found for run in runs)
     units.sort(key=min)
     notes = (f"{why}: input indices {sorted(found)} ({len(found)} of {len(kept)})" for why, found in doubts.items())
     return units, tuple(notes)
@@ -66,17 +72,6 @@ def _all_differ(sources: list[object]) -> bool:
         return False
     missing = sources.count(None)
     return len(set(sources)) - (missing > 0) == len(sources) - missing
-
-
-def _in_document_order(
-    view: ChunkView, ranking: Sequence[int], ranks: Sequence[int], reading: Reading, doubts: Doubts
-) -> list[list[int]]:
-    indices = indices_at(ranking, ranks)
-    where = view.locations(indices)
-    found, unknown = stretches(view, indices, where, doubts)
-    if reading == "source":
-        return [[ranks[at] for at in _whole_source(view, indices, where, found, unknown)]]
-    return [*([ranks[at]] for at in unknown), *([ranks[at] for at in run] for runs in found for run in runs)]
 
 
 def _whole_source(

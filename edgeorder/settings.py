@@ -129,7 +129,7 @@ class PlacementSettings(BaseModel):
     source_key: KeyField = Field(default=None, description="Where the source lives.")
     section_key: KeyField = Field(
         default=SECTIONS,
-        description="Where headers live, or what else offsets start anew in; all names count together.",
+        description="Where headers or a parent's id live, as offsets start anew there; all names count together.",
     )
     offset_key: KeyField = Field(default=None, description="Where the offset in the source, or an ordinal, lives.")
     end_key: KeyField = Field(

@@ -21,18 +21,18 @@ MISFITTING = "spans that are not as long as their texts were used by their start
 
 
 def stretches(
-    view: ChunkView, indices: Sequence[int], where: Locations, doubts: Doubts
+    view: ChunkView, indices: Sequence[int], where: Locations, anew: bool, doubts: Doubts
 ) -> tuple[list[Stretch], list[int]]:
     """Put the chunks of one source in reading order, as far as their locations can be believed.
 
     Links win over offsets. Spans of one page and section must agree on the text that they share; one that is not as
-    long as its text counts by its start alone. Equal ordinals must be equal texts, but may start anew on every page or
-    in every section. Where no chunk has an offset, the page is the ordinal, unless it has several chunks.
+    long as its text counts by its start alone. Equal ordinals must be equal texts.
 
     Args:
         view: The chunks.
         indices: Their input indices, best first.
         where: Where they stand.
+        anew: Whether ordinals start anew on every page and in every section.
         doubts: What is not believed is added here.
 
     Returns:
@@ -42,19 +42,15 @@ def stretches(
     rest: Sequence[int] = range(len(indices))
     if where.links is not None:
         found, rest = _chains(where.links)
-    offsets, pages = where.offsets, where.pages
-    if offsets is None:
-        numbered = [] if pages is None else ordinals_of(pages, rest)
-        runs = runs_of_ordinals(view, indices, numbered)
-        return ([*found, runs], _without(rest, numbered)) if runs else (found, list(rest))
-    parts = _parts(where, len(indices))
-    spans = [] if where.ends is None else spans_of(view, indices, offsets, where.ends, rest)
+    if where.offsets is None:
+        return found, list(rest)
+    parts = _parts(where)
+    spans = [] if where.ends is None else spans_of(view, indices, where.offsets, where.ends, rest)
     if misfits := [indices[at] for _, stop, at in spans if stop < 0]:
         doubts.setdefault(MISFITTING, []).extend(misfits)
     left = _without(rest, spans)
-    ordinals = ordinals_of(offsets, left)
+    ordinals = ordinals_of(where.offsets, left)
     unknown = _without(left, ordinals)
-    anew = parts is not None and start_anew(view, indices, ordinals, parts, pages)
     kinds: list[tuple[Callable[..., Stretch | None], list[list[Any]]]] = [
         (runs_of_spans, _by_part(spans, parts)),
         (runs_of_ordinals, _by_part(ordinals, parts if anew else None)),
@@ -69,6 +65,15 @@ def stretches(
             else:
                 found.append(runs)
     return found, unknown
+
+
+def ordinals_start_anew(view: ChunkView, indices: Sequence[int], where: Locations) -> bool:
+    """Say whether the ordinals of a source cannot run through it: they start anew on its pages or in its sections."""
+    parts = None if where.offsets is None or where.ends is not None else _parts(where)
+    if parts is None:
+        return False
+    ordinals = ordinals_of(where.offsets or (), range(len(indices)))
+    return start_anew(view, indices, ordinals, parts, where.pages)
 
 
 def agree(view: ChunkView, indices: Sequence[int], where: Locations, members: Sequence[int]) -> bool:
@@ -90,13 +95,13 @@ def _chains(links: Sequence[tuple[int, int] | None]) -> tuple[list[Stretch], lis
     return [[[at for _, at in sorted(chain)]] for chain in chains.values()], rest
 
 
-def _parts(where: Locations, n: int) -> list[tuple[Hashable, Hashable]] | None:
+def _parts(where: Locations) -> list[tuple[Hashable, Hashable]] | None:
     """Return page and section of each chunk; None if no chunk has any."""
     if where.pages is None and where.sections is None:
         return None
     columns = (where.pages, where.sections)
-    pages, sections = (repeat(None, n) if column is None else map(group_key, column) for column in columns)
-    return list(zip(pages, sections, strict=True))
+    pages, sections = (repeat(None) if column is None else map(group_key, column) for column in columns)
+    return list(zip(pages, sections, strict=False))
 
 
 def _by_part(members: Sequence[Any], parts: Sequence[Hashable] | None) -> list[list[Any]]:

@@ -11,7 +11,6 @@ from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
-from edgeorder.metadata import SECTIONS
 from edgeorder.packing import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
@@ -60,8 +59,8 @@ class EdgeOrder(
         source_key: The same for the source.
         section_key: Where section headers or the id of a parent live; all its names count together. `start_index`
             starts anew in each section and on each page, so only chunks of one are neighbours by it.
-        offset_key: The same for the offset in the source. `start_index` is a character offset, others are ordinals; the
-            page is the ordinal where there is none. `[("page", "line")]` is one offset made of two.
+        offset_key: The same for the offset in the source. `start_index` is a character offset, others are ordinals,
+            `"page"` where documents are whole pages; `[("page", "line")]` is one made of two.
         end_key: The same for the end of the chunk, which makes another offset key a character offset too.
         title_key: The same for the title that labels show.
         date_key: The same for the date.
@@ -78,10 +77,6 @@ class EdgeOrder(
 
     score_key: KeyField = Field(default=("relevance_score", "score"), description="Where the score lives.")
     source_key: KeyField = Field(default="source", description="Where the source lives.")
-    section_key: KeyField = Field(
-        default=(*SECTIONS, "parent_id", "doc_id"),
-        description="Where headers or a parent's id live, as offsets may start anew there; all names count together.",
-    )
     offset_key: KeyField = Field(
         default=("start_index", "chunk_index", "seq_num"),
         description="Where the offset lives; start_index is a character offset, the others are ordinals.",

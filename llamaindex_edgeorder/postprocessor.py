@@ -41,8 +41,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         source_key: The same for the source. Default: `ref_doc_id`, then the file path, then the file name.
         section_key: Where section headers live; all its names count together, and the parent node with them. Characters
             count from there, so only nodes of one section are neighbours by them.
-        offset_key: The same for an ordinal. Default: the links to the previous and next node, then the character span,
-            then an index key, then the page. `[("page", "line")]` is one offset made of two.
+        offset_key: The same for an ordinal, `"page_label"` where nodes are whole pages; `[("page", "line")]` is one
+            made of two. Default: the links to previous and next node, then the character span, then an index key.
         end_key: The same for the end of the chunk, which makes `offset_key` a character offset.
         title_key: The same for what labels show. Default: "title".
         date_key: Default: "date".
