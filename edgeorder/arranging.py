@@ -1,10 +1,12 @@
 """Arranging: the kept chunks become block units, the units are ordered, and their chunks laid out."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from edgeorder.auto import Auto
 from edgeorder.call import Call
+from edgeorder.nearhead import near_head
 from edgeorder.orders import ORDERS, Order, checked_permutation, order_name
 from edgeorder.profile import PositionProfile
 from edgeorder.ranking import indices_at
@@ -19,12 +21,14 @@ class Arrangement(NamedTuple):
         units: Each the 0-based ranks of its chunks in reading order; None when all stand alone.
         order: Name of the order.
         reason: Why that order, in words.
+        notes: What the record should say.
     """
 
     ranks: Sequence[int]
     units: list[list[int]] | None
     order: str
     reason: str
+    notes: tuple[str, ...] = ()
 
 
 def arrange(call: Call, kept: Sequence[int], texts: Mapping[int, str]) -> Arrangement:
@@ -36,17 +40,21 @@ def arrange(call: Call, kept: Sequence[int], texts: Mapping[int, str]) -> Arrang
         texts: Shortened bodies by input index.
     """
     view, plan, ranking = call.view, call.plan, call.ranking
-    units = block_units(view, ranking, kept, plan.reading)
+    units, notes = block_units(view, ranking, kept, plan.reading)
     n = len(kept if units is None else units)
     order: Order
     if isinstance(plan.order, Auto):
-        name, reason = plan.order.choose(view, indices_at(ranking, kept), call.scores)
+        name, reason = plan.order.choose(view, indices_at(ranking, kept), call.scores, texts)
         order = ORDERS[name]
     elif isinstance(plan.order, PositionProfile):
         order, (name, reason) = plan.order, plan.order.decide(n)
     else:
         order, name, reason = plan.order, order_name(plan.order), "asked for"
-    slots = order(n) if order is ORDERS.get(name) else checked_permutation(order, n)
-    if units is not None:
-        return Arrangement([rank for unit in slots for rank in units[unit]], units, name, reason)
-    return Arrangement(slots if type(kept) is range else [kept[slot] for slot in slots], None, name, reason)
+    permute = order if order is ORDERS.get(name) else partial(checked_permutation, order)
+    slots = permute(n)
+    if units is None:
+        return Arrangement(slots if type(kept) is range else [kept[at] for at in slots], None, name, reason, notes)
+    if plan.reading == "runs":
+        units, slots, more = near_head(units, slots, permute)
+        notes += more
+    return Arrangement([rank for unit in slots for rank in units[unit]], units, name, reason, notes)

@@ -29,7 +29,9 @@ class Chunk:
         tail: What the item template puts after the body.
         title: What labels call it: labels show title, source, date and page.
         date: When it was written.
-        page: The page that it starts on.
+        page: The page that it starts on. Offsets may start anew on each.
+        section: The part of the source that it was cut from: headers, the id of a parent chunk, any value. Offsets may
+            start anew in each.
 
     Raises:
         TypeError: If `text`, `head` or `tail` is not a string.
@@ -49,6 +51,7 @@ class Chunk:
     title: object = None
     date: object = None
     page: object = None
+    section: object = None
 
     def __post_init__(self) -> None:
         for name in ("text", "head", "tail"):
@@ -64,6 +67,24 @@ class Label(NamedTuple):
     source: object = None
     date: object = None
     page: object = None
+
+
+class Locations(NamedTuple):
+    """Where in their source chunks stand: a column for each thing that can be known; None for one that nobody knows.
+
+    Args:
+        offsets: First characters (0-based) where there is an end, otherwise ordinals or any sortable keys.
+        ends: The character offsets just past the last characters.
+        pages: What the chunks are ordered by before their offsets: the page.
+        sections: What else offsets may start anew in.
+        links: (chain, number in it) where chunks say themselves which is the next: this wins over offsets.
+    """
+
+    offsets: Sequence[object] | None = None
+    ends: Sequence[object] | None = None
+    pages: Sequence[object] | None = None
+    sections: Sequence[object] | None = None
+    links: Sequence[tuple[int, int] | None] | None = None
 
 
 class ChunkView(ABC):
@@ -103,8 +124,12 @@ class ChunkView(ABC):
         """Return the source, or None."""
 
     @abstractmethod
-    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
-        """Return (offset, end) of each of the given chunks, which share a source."""
+    def locations(self, indices: Sequence[int]) -> Locations:
+        """Return where each of the given chunks, which share a source, stands in it."""
+
+    def source_text(self, index: int) -> str:
+        """Return the text as it was cut from the source, which offset and end span."""
+        return self.text(index)
 
     def scores(self) -> Sequence[object]:
         """Return the raw score of every chunk; all None when they cannot be compared with each other."""
@@ -163,8 +188,14 @@ class ChunkList(ChunkView):
         chunk = self._chunks[index]
         return Label(chunk.title, chunk.source, chunk.date, chunk.page)
 
-    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
-        return [(self._chunks[index].offset, self._chunks[index].end) for index in indices]
+    def locations(self, indices: Sequence[int]) -> Locations:
+        chunks = [self._chunks[index] for index in indices]
+        return Locations(
+            known([chunk.offset for chunk in chunks]),
+            known([chunk.end for chunk in chunks]),
+            known([chunk.page for chunk in chunks]),
+            known([chunk.section for chunk in chunks]),
+        )
 
 
 class Shortened(ChunkView):
@@ -198,8 +229,11 @@ class Shortened(ChunkView):
     def source(self, index: int) -> object:
         return self._view.source(index)
 
-    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
-        return self._view.spans(indices)
+    def locations(self, indices: Sequence[int]) -> Locations:
+        return self._view.locations(indices)
+
+    def source_text(self, index: int) -> str:
+        return self._view.source_text(index)
 
     def scores(self) -> Sequence[object]:
         return self._view.scores()
@@ -212,6 +246,11 @@ class Shortened(ChunkView):
 
     def rendered(self, index: int, body: str | None = None) -> str:
         return self._view.rendered(index, self._bodies.get(index) if body is None else body)
+
+
+def known(column: list[object]) -> list[object] | None:
+    """Return a column, or None if there is nothing in it."""
+    return None if {type(None)}.issuperset(map(type, column)) else column
 
 
 def check_items(items: Sequence[object], kind: type, name: str) -> None:

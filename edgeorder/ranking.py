@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, bad_choice
 from edgeorder.orders import bookend, bookend_tail
-from edgeorder.sortable import SortKey, sort_key
+from edgeorder.sortable import SortKey, plain, sort_key
 
 RankBy: TypeAlias = Literal["input", "score", "distance"] | Callable[[Any], object]
 
@@ -24,11 +24,15 @@ def check_rank_by(rank_by: object) -> None:
 
 
 def as_score(value: object) -> float | None:
-    """Return a raw score as a Python float, or None (unscored) for None, NaN, infinities and non-numbers."""
+    """Return a raw score as a Python float, or None (unscored) for what is no finite number; a bool is none."""
     if type(value) is not float:
-        if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        try:
+            value = plain(value)
+            if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+                return None
+            value = float(value)
+        except Exception:  # noqa: BLE001 - a number too large for a float, or the value's own method fails
             return None
-        value = float(value)
     return value if isfinite(value) else None
 
 

@@ -1,19 +1,19 @@
 """Reading order: neighbours in one source are read in the order of the document and placed as one unit."""
 
 from collections.abc import Hashable, Sequence
+from itertools import chain
 from typing import Literal, TypeAlias
 
-from edgeorder.chunk import ChunkView
+from edgeorder.chunk import ChunkView, Locations
 from edgeorder.errors import bad_choice
+from edgeorder.neighbours import Stretch
 from edgeorder.ranking import indices_at
-from edgeorder.sortable import SortKey, group_key, is_next, sort_key
+from edgeorder.sortable import SortKey, group_key, location_key, whole_number
+from edgeorder.trust import Doubts, agree, ordinals_start_anew, stretches
 
 Reading: TypeAlias = Literal["runs", "source", "off"]
-Extent: TypeAlias = tuple[SortKey, float | None, float | None]  # sort key; first and past-last character if known
 
-# Real splitters drop the white space at a cut: gaps of 1 or 2 characters are the rule.
-GAP = 8
-_LAST: SortKey = ((2, 0.0),)  # sorts after every key of a known place
+LAST: SortKey = ((2, 0.0),)  # sorts after every key of a known page
 
 
 def check_reading(reading: object) -> None:
@@ -24,7 +24,7 @@ def check_reading(reading: object) -> None:
 
 def block_units(
     view: ChunkView, ranking: Sequence[int], kept: Sequence[int], reading: Reading
-) -> list[list[int]] | None:
+) -> tuple[list[list[int]] | None, tuple[str, ...]]:
     """Group chunks into block units.
 
     Args:
@@ -35,81 +35,63 @@ def block_units(
 
     Returns:
         The units, each the ranks of its chunks in reading order, the units by their best member; None when every
-        chunk stands alone. Chunks of one source at an unknown place stand alone (`"runs"`) or follow the others
-        (`"source"`); equal places keep rank order.
+        chunk stands alone. Chunks of one source at an unknown location stand alone (`"runs"`) or follow the others
+        (`"source"`); equal locations keep rank order. And what the record should say of locations that were not
+        believed.
     """
     if reading == "off":
-        return None
+        return None, ()
     sources = view.sources(indices_at(ranking, kept))
     if _all_differ(sources):
-        return None
+        return None, ()
     by_source: dict[Hashable, list[int]] = {}
     for rank, source in zip(kept, sources, strict=True):
         key = group_key(source)
         by_source.setdefault((rank,) if key is None else (key, None), []).append(rank)
-    units: list[list[int]] = []
-    for ranks in by_source.values():
-        if len(ranks) == 1:
-            units.append(ranks)
+    units = [ranks for ranks in by_source.values() if len(ranks) == 1]
+    several = [ranks for ranks in by_source.values() if len(ranks) > 1]
+    located = [(indices, view.locations(indices)) for indices in (indices_at(ranking, ranks) for ranks in several)]
+    # Chunks that were retrieved together were mostly cut in one way, so what one source shows counts for all.
+    anew = any(ordinals_start_anew(view, indices, where) for indices, where in located)
+    doubts: Doubts = {}
+    for ranks, (indices, where) in zip(several, located, strict=True):
+        found, unknown = stretches(view, indices, where, anew, doubts)
+        if reading == "source":
+            units.append([ranks[at] for at in _whole_source(view, indices, where, found, unknown)])
         else:
-            units += _in_document_order(view, ranking, ranks, reading)
+            units += ([ranks[at]] for at in unknown)
+            units += ([ranks[at] for at in run] for runs in found for run in runs)
     units.sort(key=min)
-    return units
+    notes = (f"{why}: input indices {sorted(found)} ({len(found)} of {len(kept)})" for why, found in doubts.items())
+    return units, tuple(notes)
 
 
 def _all_differ(sources: list[object]) -> bool:
     """Say, at the speed of C, whether no two chunks share a source; False when it takes a closer look."""
-    missing = sources.count(None)
-    try:
-        return len(set(sources)) - (missing > 0) == len(sources) - missing
-    except TypeError:  # an unhashable source
+    if not {str, int, type(None)}.issuperset(map(type, sources)):
         return False
+    missing = sources.count(None)
+    return len(set(sources)) - (missing > 0) == len(sources) - missing
 
 
-def _in_document_order(
-    view: ChunkView, ranking: Sequence[int], ranks: Sequence[int], reading: Reading
-) -> list[list[int]]:
-    raw = view.spans(indices_at(ranking, ranks))
-    spans = {rank: _span(offset, end) for rank, (offset, end) in zip(ranks, raw, strict=True)}
-    ordered = sorted(ranks, key=lambda rank: (spans[rank] or (_LAST,))[0])
-    if reading == "source":
-        return [ordered]
-    runs: list[list[int]] = []
-    previous: Extent | None = None
-    for rank in ordered:
-        span = spans[rank]
-        if span is not None and previous is not None and _neighbours(previous, span):
-            runs[-1].append(rank)
-            previous = _furthest(previous, span)
-        else:
-            runs.append([rank])
-            previous = span
-    return runs
+def _whole_source(
+    view: ChunkView, indices: Sequence[int], where: Locations, found: list[Stretch], unknown: list[int]
+) -> list[int]:
+    """Return the chunks of a source page by page, and on a page in the order of their characters.
+
+    Stretches whose characters do not count from one beginning are read in the order of their best members, and chunks
+    at unknown locations last.
+    """
+    pages: dict[SortKey, list[list[int]]] = {}
+    for members in sorted((list(chain.from_iterable(runs)) for runs in found), key=min):
+        pages.setdefault(_page(where, members[0]), []).append(members)
+    for stretch in pages.values():
+        if len(stretch) > 1 and agree(view, indices, where, list(chain.from_iterable(stretch))):
+            stretch.sort(key=lambda members: whole_number(where.offsets[members[0]]) or 0 if where.offsets else 0)
+    for at in sorted(unknown):
+        pages.setdefault(_page(where, at), []).append([at])
+    return [at for _, stretch in sorted(pages.items()) for members in stretch for at in members]
 
 
-def _span(offset: object, end: object) -> Extent | None:
-    key = sort_key(offset)
-    if key is None:
-        return None
-    if _is_number(offset) and _is_number(end) and end >= offset:  # type: ignore[operator]
-        return key, float(offset), float(end)  # type: ignore[arg-type]
-    return key, None, None
-
-
-def _neighbours(before: Extent, after: Extent) -> bool:
-    if before[2] is not None and after[1] is not None:
-        return after[1] - before[2] <= GAP
-    if before[2] is None and after[2] is None:
-        return is_next(before[0], after[0])
-    return False  # a character offset and an ordinal cannot be compared
-
-
-def _furthest(before: Extent, after: Extent) -> Extent:
-    """Return the span that the next one must reach: a chunk inside its predecessor does not end the run early."""
-    if before[2] is not None and after[2] is not None and before[2] > after[2]:
-        return before
-    return after
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _page(where: Locations, at: int) -> SortKey:
+    return (location_key(where.pages[at]) if where.pages else None) or LAST

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from numbers import Integral, Rational, Real
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from edgeorder.call import Call
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
 from edgeorder.settling import Settled, block_tokens
+from edgeorder.sortable import as_text
 
 VERSION = 1
 
@@ -337,6 +339,7 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
     ranked = [score for score in (scores[index] for index in call.ranking) if score is not None]
     if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"
+    yield from settled.arrangement.notes
     yield from settled.notes
     if settled.echoes:
         yield f"repeated at the far end: input indices {list(settled.echoes)}"
@@ -349,10 +352,14 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
 
 
 def _identity(id: object, body: str) -> str:
-    return str(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return as_text(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _scalar(value: object) -> str | int | float | None:
-    if value is None or type(value) in (str, int):
-        return value  # type: ignore[return-value]
-    return as_score(value) if type(value) is float else str(value)
+    """Return a value of any kind as one of JSON: whole numbers of more than 64 bits as text, NaN as None."""
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        return number if number.bit_length() <= 64 else as_text(number)
+    return as_score(value) if isinstance(value, Real) and not isinstance(value, Rational) else as_text(value)

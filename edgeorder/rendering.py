@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.neutral import TAGS, Imitated, neutral, restored
+from edgeorder.sortable import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ def passage_of(
     """Return a chunk as a passage, with `body` in place of its own text if given."""
     text = view.rendered(index, body)
     fields = [
-        None if value is None else neutral(" ".join(str(value).split()), *imitated) for value in view.label(index)
+        None if value is None else neutral(" ".join(as_text(value).split()), *imitated) for value in view.label(index)
     ]
     return Passage(number, index, neutral(text, *imitated), *(value or None for value in fields))
 

@@ -24,7 +24,7 @@ from edgeorder.auto import Auto
 from edgeorder.budget import Budget, Reserve, as_budget
 from edgeorder.chunk import ChunkView
 from edgeorder.listening import Recorder, check_recorders
-from edgeorder.metadata import Key, check_key
+from edgeorder.metadata import SECTIONS, Key, check_key
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.plan import OrderSetting, Plan, make_plan
@@ -88,10 +88,10 @@ def _order_from_dict(value: Any) -> object:
 
 def _tuple_of_list(value: Any) -> object:
     """Return a list that came from JSON as the tuple that was written, so that both compare equal."""
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_tuple_of_list, value)) if isinstance(value, list) else value
 
 
-_KEYS = ("score_key", "source_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
+_KEYS = ("score_key", "source_key", "section_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
 KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
 
 
@@ -132,6 +132,10 @@ class PlacementSettings(BaseModel):
     )
     score_key: KeyField = Field(default=None, description="Where the score lives.")
     source_key: KeyField = Field(default=None, description="Where the source lives.")
+    section_key: KeyField = Field(
+        default=SECTIONS,
+        description="Where headers or a parent's id live, as offsets start anew there; all names count together.",
+    )
     offset_key: KeyField = Field(default=None, description="Where the offset in the source, or an ordinal, lives.")
     end_key: KeyField = Field(
         default=None, description="Where the end of the chunk lives; it makes offset and end a span of characters."

@@ -1,60 +1,188 @@
-"""Keys that never fail to sort or to group: numbers, strings, tuples and dates, mixed, missing or odd.
+"""Values from metadata that never fail to sort, to group or to print: mixed, missing, nested or odd.
 
-A key becomes a tuple of (kind, value) tokens, in which numbers compare as numbers and text as text, so any
-two keys can be compared: `7`, `"7"` and `7.0` are the same place, `"10"` comes after `"9"`, `"a10"` after
-`"a2"`, and `(3, 2)` after `(3, 1)`.
+A sort key is a tuple of (kind, value) tokens, in which numbers compare as numbers and text as text, so any two keys can
+be compared: `7`, `"7"` and `7.0` are equal, `"10"` comes after `"9"`, `"a10"` after `"a2"`, and `(3, 2)` after
+`(3, 1)`. A group key is equal for equal values: `{"a": 1, "b": 2}` is `{"b": 2, "a": 1}`.
 """
 
 import re
-from collections.abc import Hashable, Sequence
-from math import isnan
-from numbers import Real
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from math import inf
+from numbers import Number, Rational, Real
+from operator import index
 from typing import TypeAlias
 
 SortKey: TypeAlias = tuple[tuple[int, float | str], ...]
 
 # Longer digit runs are cut: Python refuses to turn thousands of digits into an int.
 _PIECES = re.compile(r"([0-9]{1,18})")
+_MISSING: SortKey = ((-1, 0.0),)  # inside a sequence
+_SIMPLE = frozenset((str, int, type(None)))
+_ITSELF, _BOOL, _BYTES, _MAPPING, _SET = (object() for _ in range(5))
+_NOWHERE = frozenset({((0, -1),), ((1, "-"), (0, 1))})  # the keys of -1 and "-1"
 
 
 def sort_key(value: object) -> SortKey | None:
-    """Return a comparable key for `value`, or None when it is missing (None, NaN, -1, an empty string)."""
-    if isinstance(value, Real):
-        number = value if isinstance(value, int) else float(value)
-        return None if isnan(number) or number == -1 else ((0, number),)
-    if isinstance(value, str):
-        return _text_key(value)
-    if isinstance(value, Sequence):
-        parts = [sort_key(part) for part in value]
-        return tuple(token for part in parts for token in part or ((-1, 0.0),)) or None
+    """Return a comparable key for `value`.
+
+    None when there is nothing to sort by: it is missing (None, NaN, `pandas.NA`, empty), or an object without a text of
+    its own.
+    """
+    if type(value) is int:
+        return ((0, value),)
     if value is None:
         return None
-    # Dates sort as their ISO text, next to dates that are text already.
-    iso = getattr(value, "isoformat", None)
-    return _text_key(str(iso() if callable(iso) else value))
+    try:
+        return _sort_key(value)
+    except Exception:  # noqa: BLE001 - the value's own methods fail, or it is nested too deeply
+        return None
+
+
+def location_key(value: object) -> SortKey | None:
+    """Return the sort key of an offset or a page; None where it is missing, which -1 says too."""
+    key = sort_key(value)
+    return None if key in _NOWHERE else key
+
+
+def whole_number(value: object) -> int | None:
+    """Return the whole number that an offset is, whatever type it came in; None for anything else and for -1."""
+    if type(value) is int:
+        return None if value == -1 else value
+    key = location_key(value)
+    if key is None or len(key) > 1:
+        return None
+    number = key[0][1]
+    if type(number) is int:
+        return number
+    return int(number) if isinstance(number, float) and number.is_integer() else None
 
 
 def is_next(key: SortKey, following: SortKey) -> bool:
     """Say whether `following` is the very next ordinal: the same key but for a last number one higher."""
     if len(key) != len(following) or key[:-1] != following[:-1]:
         return False
-    last, next_last = key[-1][1], following[-1][1]
-    if isinstance(last, str) or isinstance(next_last, str):
-        return False
-    return next_last == last + 1
+    (kind, last), (next_kind, next_last) = key[-1], following[-1]
+    return kind == next_kind == 0 and next_last == last + 1  # type: ignore[operator]
 
 
 def group_key(value: object) -> Hashable:
-    """Return something hashable that stands for `value`; None when it is missing (None, NaN, an empty string)."""
-    if value is None or value == "" or value != value:
-        return None
-    return value if isinstance(value, Hashable) else repr(value)
+    """Return something hashable that is equal for equal values; None when `value` is missing or empty."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return None if value == "" else value
+    if kind is tuple and _SIMPLE.issuperset(map(type, value)):  # type: ignore[call-overload]
+        return value or None
+    try:
+        key = _group_key(value)
+    except Exception:  # noqa: BLE001 - as above; such a value is equal to itself only
+        return _ITSELF, id(value)
+    return None if key in ("", (), None) else key
+
+
+def as_text(value: object) -> str:
+    """Return `str(value)`, or the name of its type in angle brackets where that fails."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - an int of more than 4,300 digits, or the value's own method
+        return f"<{type(value).__name__}>"
+
+
+def plain(value: object) -> object:
+    """Return what numpy, pandas, decimal and the like hold as a value of Python's own; None for what is missing.
+
+    numpy numbers become ints and floats, its bools bools, arrays lists, and its dates text. NaN, NaT and `pandas.NA`
+    are missing. Everything else is returned as it is.
+
+    Raises:
+        Exception: Whatever the methods of a foreign value raise.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, Rational):
+        return value if value.denominator != 1 else index(value.numerator)
+    if isinstance(value, Real):
+        value = float(value)
+    elif getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m") and not hasattr(value, "__len__"):
+        return None if _is_missing(value) else str(value)
+    elif hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return None if _is_missing(value) else value
+
+
+def _is_missing(value: object) -> bool:
+    """Say whether a value is not equal to itself."""
+    if getattr(value, "is_nan", None) is not None:
+        return bool(value.is_nan())  # type: ignore[attr-defined]  # a Decimal: comparing a signalling NaN raises
+    unequal = value != value
+    if unequal is value:  # pandas.NA answers every comparison with itself
+        return True
+    try:
+        return bool(unequal)
+    except Exception:  # noqa: BLE001 - an array in all but name
+        return False
+
+
+def _sort_key(value: object) -> SortKey | None:
+    value = plain(value)
+    if value is None or isinstance(value, str):
+        return _text_key(value or "")
+    if isinstance(value, Number):
+        return ((0, _ordered(value)),)
+    if isinstance(value, bytes | bytearray):
+        return _text_key(value.decode("latin-1"))
+    if isinstance(value, Mapping):
+        return _joined(sorted(_joined(map(_sort_key, pair)) or () for pair in value.items()))
+    if isinstance(value, Set):
+        return _joined(sorted(_sort_key(part) or _MISSING for part in value))
+    if isinstance(value, Sequence):
+        return _joined(map(_sort_key, value))
+    # Dates sort as their ISO text, next to dates that are text already.
+    iso = getattr(value, "isoformat", None)
+    if callable(iso):
+        return _text_key(str(iso()))
+    return None if type(value).__str__ is object.__str__ else _text_key(str(value))
+
+
+def _ordered(number: Number) -> float:
+    """Return a number that compares with every other, as a Decimal and a Fraction do not."""
+    if isinstance(number, int | float):
+        return number
+    try:
+        return float(number)  # type: ignore[arg-type]
+    except OverflowError:
+        return inf if number > 0 else -inf  # type: ignore[operator]
+
+
+def _joined(parts: Iterable[SortKey | None]) -> SortKey | None:
+    return tuple(token for part in parts for token in part or _MISSING) or None
 
 
 def _text_key(text: str) -> SortKey | None:
-    text = text.strip()
-    if text == "-1":
-        return None
     # Splitting on a captured pattern alternates: even pieces are text, odd ones digits.
-    pieces = enumerate(_PIECES.split(text))
+    pieces = enumerate(_PIECES.split(text.strip()))
     return tuple((0, int(piece)) if i % 2 else (1, piece) for i, piece in pieces if piece) or None
+
+
+def _group_key(value: object) -> Hashable:
+    # Marks that no value from outside can hold keep a mapping apart from a sequence that looks like its key.
+    value = plain(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return _BOOL, value
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return _BYTES, bytes(value)
+    if isinstance(value, Mapping):
+        return (_MAPPING, frozenset((_group_key(k), _group_key(v)) for k, v in value.items())) if value else ()
+    if isinstance(value, Set):
+        return (_SET, frozenset(map(_group_key, value))) if value else ()
+    if isinstance(value, Sequence):
+        return tuple(value) if _SIMPLE.issuperset(map(type, value)) else tuple(map(_group_key, value))
+    kind = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        return _ITSELF, id(value)
+    return kind, str(value)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from langchain_core.documents import Document
 from langchain_core.prompts import BasePromptTemplate, format_document
 
-from edgeorder.chunk import ChunkView, Label, check_items
-from edgeorder.metadata import Key, key_names, look_up, plain_name, read, read_group
+from edgeorder.chunk import ChunkView, Label, Locations, check_items
+from edgeorder.metadata import Key, key_names, look_up, plain_name, read, read_locations
+from edgeorder.ranking import as_score
 from edgeorder.settings import PlacementSettings
 
 _SLOT = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
@@ -17,7 +18,7 @@ class Documents(ChunkView):
 
     Args:
         documents: The documents; they are not copied.
-        keys: Settings that say where score, source, offset and end live. `start_index` (a text splitter's
+        keys: Settings that say where score, source, section, offset and end live. `start_index` (a text splitter's
             `add_start_index`) is a character offset.
         document_prompt: What each document is rendered with; without it, the page content alone.
 
@@ -95,6 +96,7 @@ class Documents(ChunkView):
         columns = {
             name: [look_up(document.metadata, name) for document in self._documents]
             for name in key_names(self._keys.score_key)
+            if isinstance(name, str)
         }
         return {name: column for name, column in columns.items() if any(_known(column))}
 
@@ -103,44 +105,32 @@ class Documents(ChunkView):
 
     def sources(self, indices: Sequence[int]) -> list[object]:
         documents = [self._documents[index] for index in indices]
-        metadatas = [document.metadata for document in documents]
         name = plain_name(self._keys.source_key)
         if name:
-            sources: list[object] = [metadata.get(name) for metadata in metadatas]
-        else:
-            sources = [read(*item, self._keys.source_key) for item in zip(documents, metadatas, strict=True)]
-        if self._uses("start_index") and any("start_index" in metadata for metadata in metadatas):
-            # start_index starts anew on every page, so there the page belongs to the source.
-            for place, metadata in enumerate(metadatas):
-                if sources[place] is not None and "start_index" in metadata and "page" in metadata:
-                    sources[place] = (sources[place], metadata["page"])
-        return sources
+            return [document.metadata.get(name) for document in documents]
+        return [read(document, document.metadata, self._keys.source_key) for document in documents]
 
     def label(self, index: int) -> Label:
         own = self._keys
         keys = (own.title_key, own.source_key, own.date_key, own.page_key)
         return Label(*(self._read(index, key) for key in keys))
 
-    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
+    def locations(self, indices: Sequence[int]) -> Locations:
+        own = self._keys
         documents = [self._documents[index] for index in indices]
-        name, offsets = read_group([(document, document.metadata) for document in documents], self._keys.offset_key)
-        if name == "start_index" and self._keys.end_key is None:
-            ends = [_end_by_length(document, offset) for document, offset in zip(documents, offsets, strict=True)]
-        else:
-            ends = [read(document, document.metadata, self._keys.end_key) for document in documents]
-        return list(zip(offsets, ends, strict=True))
+        return read_locations(
+            documents,
+            [document.metadata for document in documents],
+            lambda document: len(document.page_content),
+            offset_key=own.offset_key,
+            end_key=own.end_key,
+            page_key=own.page_key,
+            section_key=own.section_key,
+        )
 
     def _read(self, index: int, key: Key | None) -> object:
         document = self._documents[index]
         return read(document, document.metadata, key)
-
-    def _uses(self, name: str) -> bool:
-        key = self._keys.offset_key
-        return key is not None and not callable(key) and name in key_names(key)
-
-
-def _end_by_length(document: Document, offset: object) -> object:
-    return offset + len(document.page_content) if isinstance(offset, int) and offset >= 0 else None
 
 
 def _scored(columns: Mapping[str, Sequence[object]]) -> list[bool]:
@@ -149,7 +139,7 @@ def _scored(columns: Mapping[str, Sequence[object]]) -> list[bool]:
 
 
 def _known(values: Iterable[object]) -> list[bool]:
-    return [value is not None for value in values]
+    return [as_score(value) is not None for value in values]
 
 
 def with_body(document: Document, body: str | None) -> Document:

@@ -57,7 +57,10 @@ class EdgeOrder(
             It must show `{page_content}` exactly once.
         score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
         source_key: The same for the source.
-        offset_key: The same for the place in the source. `start_index` is a character offset, others are ordinals.
+        section_key: Where section headers or the id of a parent live; all its names count together. `start_index`
+            starts anew in each section and on each page, so only chunks of one are neighbours by it.
+        offset_key: The same for the offset in the source. `start_index` is a character offset, others are ordinals,
+            `"page"` where documents are whole pages; `[("page", "line")]` is one made of two.
         end_key: The same for the end of the chunk, which makes another offset key a character offset too.
         title_key: The same for the title that labels show.
         date_key: The same for the date.
@@ -75,7 +78,7 @@ class EdgeOrder(
     score_key: KeyField = Field(default=("relevance_score", "score"), description="Where the score lives.")
     source_key: KeyField = Field(default="source", description="Where the source lives.")
     offset_key: KeyField = Field(
-        default=("start_index", "chunk_index", "seq_num", "page"),
+        default=("start_index", "chunk_index", "seq_num"),
         description="Where the offset lives; start_index is a character offset, the others are ordinals.",
     )
     title_key: KeyField = Field(default="title", description="Where the title lives that labels show.")

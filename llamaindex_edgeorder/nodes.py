@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from llama_index.core import Settings
-from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo
+from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
-from edgeorder.chunk import ChunkView, Label, check_items
-from edgeorder.metadata import read, read_group
+from edgeorder.chunk import ChunkView, Label, Locations, check_items, known
+from edgeorder.metadata import read, read_locations
 from edgeorder.settings import PlacementSettings
+from llamaindex_edgeorder.links import chains
 
-INDEX_KEYS = ("chunk_index", "index", "page_label")
+INDEX_KEYS = ("chunk_index", "index")
 FILE_KEYS = ("file_path", "file_name")
 LABEL_KEYS = ("title", ("file_name", "file_path", "url"), "date", "page_label")
 _MARK = "\ue000edgeorder\ue000"  # stands in for the body while the template around it is found out
@@ -32,9 +33,9 @@ class Nodes(ChunkView):
 
     Args:
         nodes: The nodes; they are not copied.
-        keys: Settings that say where score, source, offset and end live. Without a key: the node's own score;
-            `ref_doc_id`, then the file path, then the file name; the node's character span, then an index key, then
-            its links to the previous and the next node.
+        keys: Settings that say where score, source, section, offset and end live. Without a key: the node's own score;
+            `ref_doc_id`, then the file path, then the file name; the node's links to the previous and the next one,
+            then its character span, then an index key. The parent node belongs to the section.
 
     Raises:
         TypeError: For an item that is no `NodeWithScore`, naming its index and type.
@@ -88,19 +89,7 @@ class Nodes(ChunkView):
             return [
                 read(self._nodes[index], self._nodes[index].node.metadata, self._keys.source_key) for index in indices
             ]
-        sources: list[object] = []
-        for index in indices:
-            node = self._nodes[index].node
-            parent = node.relationships.get(NodeRelationship.SOURCE)
-            if isinstance(parent, RelatedNodeInfo):
-                sources.append(parent.node_id)
-            else:
-                source = read(node, node.metadata, FILE_KEYS) if node.metadata else None
-                page = node.metadata.get("page_label")
-                if source is not None and page is not None and getattr(node, "start_char_idx", None) is not None:
-                    source = (source, page)  # character offsets start anew on every page
-                sources.append(source)
-        return sources
+        return [_source(self._nodes[index].node) for index in indices]
 
     def label(self, index: int) -> Label:
         own, node = self._keys, self._nodes[index]
@@ -108,46 +97,44 @@ class Nodes(ChunkView):
         found = [read(node, node.node.metadata, key or usual) for key, usual in zip(keys, LABEL_KEYS, strict=True)]
         return Label(*found)
 
-    def spans(self, indices: Sequence[int]) -> list[tuple[object, object]]:
-        nodes = [self._nodes[index].node for index in indices]
-        items = [(self._nodes[index], self._nodes[index].node.metadata) for index in indices]
-        if self._keys.offset_key is not None:
-            _, offsets = read_group(items, self._keys.offset_key)
-            return [(offset, read(*item, self._keys.end_key)) for offset, item in zip(offsets, items, strict=True)]
-        starts = [getattr(node, "start_char_idx", None) for node in nodes]
-        if any(start is not None for start in starts):
-            return [(start, getattr(node, "end_char_idx", None)) for start, node in zip(starts, nodes, strict=True)]
-        name, ordinals = read_group(items, INDEX_KEYS)
-        return [(ordinal, None) for ordinal in (ordinals if name else _chain_ordinals(nodes))]
+    def locations(self, indices: Sequence[int]) -> Locations:
+        own = self._keys
+        items = [self._nodes[index] for index in indices]
+        nodes = [item.node for item in items]
+        where = read_locations(
+            items,
+            [node.metadata for node in nodes],
+            lambda item: len(item.node.get_content(MetadataMode.NONE)),
+            offset_key=INDEX_KEYS if own.offset_key is None else own.offset_key,
+            end_key=None if own.offset_key is None else own.end_key,
+            page_key=own.page_key,
+            section_key=own.section_key,
+        )
+        relations = [node.relationships for node in nodes]
+        # Characters count from the parent or else from the document, whatever source_key calls the source.
+        for kind in (NodeRelationship.PARENT, *([NodeRelationship.SOURCE] if own.source_key is not None else [])):
+            if (related := known([_id_of(relation.get(kind)) for relation in relations])) is not None:
+                sections = related if where.sections is None else list(zip(where.sections, related, strict=True))
+                where = where._replace(sections=sections)
+        if own.offset_key is not None:
+            return where
+        if (starts := known([getattr(node, "start_char_idx", None) for node in nodes])) is not None:
+            where = where._replace(offsets=starts, ends=[getattr(node, "end_char_idx", None) for node in nodes])
+        links = chains(nodes, relations, where)
+        return where if links is None else where._replace(links=links)
+
+    def source_text(self, index: int) -> str:
+        node = self._nodes[index].node
+        return node.text if type(node) is TextNode else node.get_content(MetadataMode.NONE)
 
 
-def _chain_ordinals(nodes: Sequence[BaseNode]) -> list[int | None]:
-    """Number nodes along their links: consecutive numbers for linked nodes, a gap between chains."""
-    places = {node.node_id: place for place, node in enumerate(nodes)}
-    following: dict[int, int] = {}
-    for place, node in enumerate(nodes):
-        after = _linked(node, NodeRelationship.NEXT, places)
-        before = _linked(node, NodeRelationship.PREVIOUS, places)
-        if after is not None:
-            following[place] = after
-        if before is not None:
-            following.setdefault(before, place)
-    ordinals: list[int | None] = [None] * len(nodes)
-    ordinal = 0
-    inner = set(following.values())
-    for head in range(len(nodes)):
-        at: int | None = head if head in following and head not in inner else None
-        while at is not None and ordinals[at] is None:
-            ordinals[at] = ordinal
-            ordinal += 1
-            at = following.get(at)
-        ordinal += 1
-    return ordinals
+def _source(node: BaseNode) -> object:
+    document = _id_of(node.relationships.get(NodeRelationship.SOURCE))
+    return document if document is not None else read(node, node.metadata, FILE_KEYS)
 
 
-def _linked(node: BaseNode, link: NodeRelationship, places: dict[str, int]) -> int | None:
-    related = node.relationships.get(link)
-    return places.get(related.node_id) if isinstance(related, RelatedNodeInfo) else None
+def _id_of(related: object) -> str | None:
+    return related.node_id if isinstance(related, RelatedNodeInfo) else None
 
 
 def with_body(node: NodeWithScore, body: str | None) -> NodeWithScore:

@@ -39,8 +39,10 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
             Default: the node's own score.
         source_key: The same for the source. Default: `ref_doc_id`, then the file path, then the file name.
-        offset_key: The same for an ordinal. Default: the character span, then an index key, then the links to the
-            previous and next node.
+        section_key: Where section headers live; all its names count together, and the parent node with them. Characters
+            count from there, so only nodes of one section are neighbours by them.
+        offset_key: The same for an ordinal, `"page_label"` where nodes are whole pages; `[("page", "line")]` is one
+            made of two. Default: the links to previous and next node, then the character span, then an index key.
         end_key: The same for the end of the chunk, which makes `offset_key` a character offset.
         title_key: The same for what labels show. Default: "title".
         date_key: Default: "date".

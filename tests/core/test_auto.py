@@ -1,10 +1,13 @@
 """`auto` chooses, and says why."""
 
+import math
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 
-from edgeorder import Auto, Chunk, place
+from edgeorder import Auto, Budget, Chunk, place
 
 LONG = "x" * 2000
 
@@ -26,6 +29,16 @@ def chosen(texts: list[str], auto: Any = "auto", scores: list[Any] | None = None
         (["é" * 481] * 5, "auto", None, "bookend", "long block: more than 4 chunks and 4800 bytes"),
         (["é" * 480] * 5, "auto", None, "relevance", "short block: at most 4800 bytes"),
         ([LONG] * 6, "auto", [0.5] * 6, "relevance", "flat scores: they span at most 1e-06"),
+        (
+            [LONG] * 20,
+            Auto(flat="2.5%"),
+            [0.83 - rank / 1000 for rank in range(20)],
+            "relevance",
+            "flat scores: they span at most 2.5% of the best",
+        ),
+        ([LONG] * 6, Auto(flat="2.5%"), [0.5, 0.49, 0.49, 0.49, 0.49, 0.48], "bookend", None),
+        ([LONG] * 6, Auto(flat="6%"), [-1.0, -1.01, -1.02, -1.03, -1.04, -1.05], "relevance", None),
+        ([LONG] * 6, Auto(flat="100%"), [0.0, 0.0, 0.0, 0.0, 0.0, -1e-9], "bookend", None),
         ([LONG] * 6, "auto", [0.5] * 5 + [None], "bookend", "long block: more than 4 chunks and 4800 bytes"),
         ([LONG] * 6, Auto(flat=0.1), [0.55, 0.5, 0.52, 0.51, 0.5, 0.5], "bookend", None),
         (
@@ -67,6 +80,29 @@ def test_auto_judges_what_is_left_after_the_cut() -> None:
     assert chosen([LONG] * 20, top_n=3) == ("relevance", "short block: 3 chunks, at most 4")
 
 
+@pytest.mark.parametrize("overflow", ["truncate", "compress"])
+def test_auto_judges_what_the_model_will_see(overflow: Any) -> None:
+    """Five bodies that are shortened to less than 4,800 bytes make a short block."""
+    lengths = (8, 8, 8, 8, 160) if overflow == "truncate" else (30, 30, 30, 30, 30)
+    texts = [
+        " ".join(f"The limit of item {i}.{line} is {line} euros a day." for line in range(length))
+        for i, length in enumerate(lengths)
+    ]
+    assert sum(map(len, texts)) > 4800
+    budget = Budget(1050, counter=lambda text: len(text.split()), overflow=overflow)
+    placement = place([Chunk(text) for text in texts], query="What is the limit of item 3.3?", budget=budget)
+    assert len(placement) == 5
+    assert len(placement.block.text) < 4800
+    assert placement.reason == "short block: at most 4800 bytes"
+
+
+def test_auto_takes_the_numbers_of_numpy() -> None:
+    """They are written as Python's own."""
+    auto = Auto(short_chunks=np.int64(3), flat=np.float32(0.5), decisive=np.int32(1))
+    assert asdict(auto) == {"short_chunks": 3, "short_bytes": 4800, "flat": 0.5, "decisive": 1}
+    assert [type(value) for value in asdict(auto).values()] == [int, int, float, int]
+
+
 def test_auto_looks_at_a_scorers_scores_when_one_ran() -> None:
     """After a rerank the retriever's flat scores no longer count."""
     order, _ = chosen(
@@ -90,6 +126,11 @@ def test_template_text_counts_towards_a_short_block() -> None:
     [
         ({"short_chunks": -1}, ValueError, "short_chunks=-1"),
         ({"short_chunks": 2.5}, TypeError, "Auto.short_chunks must be a whole number, not 2.5"),
+        ({"short_chunks": np.bool_(True)}, TypeError, "must be a whole number"),
+        ({"flat": math.nan}, ValueError, "Auto.flat=nan"),
+        ({"flat": "2.5"}, ValueError, "Auto.flat='2.5' is no percentage"),
+        ({"flat": "-1%"}, ValueError, "is no percentage"),
+        ({"decisive": "5%"}, TypeError, "Auto.decisive must be a number"),
         ({"flat": True}, TypeError, "Auto.flat must be a number, not True"),
         ({"decisive": "big"}, TypeError, "Auto.decisive must be a number"),
     ],

@@ -3,9 +3,24 @@
 from datetime import UTC, date, datetime
 
 import pytest
+from langchain_core.documents import Document
 
 from edgeorder import EdgeOrderWarning
 from langchain_edgeorder import EdgeOrder
+
+
+def spelt_by(edge, documents):
+    """Return the letter of each document as placed: the first one is A."""
+    return "".join(chr(ord("A") + index) for index in edge.place(documents).indices)
+
+
+def runs(edge, documents):
+    """Return the input indices of each run."""
+    found = {}
+    for chunk in edge.place(documents).record.placed:
+        found.setdefault(chunk.run, set()).add(chunk.index)
+    return [run for number, run in found.items() if number is not None]
+
 
 BY_SCORE = {"rank_by": "score", "order": "relevance"}
 BY_SOURCE = {"reading": "source", "order": "relevance"}
@@ -200,7 +215,7 @@ class TestOffsetKey:
         edge = EdgeOrder(offset_key=key, reading=reading, order="relevance")
         assert spelt(edge.transform_documents(documents)) == "BAC"
 
-    @pytest.mark.parametrize("name", ["start_index", "chunk_index", "seq_num", "page"])
+    @pytest.mark.parametrize("name", ["start_index", "chunk_index", "seq_num"])
     def test_defaults(self, name, letters, spelt):
         """The usual names are found without a setting."""
         documents = letters("ABC", *({"source": "x", name: n} for n in (2, 1, 3)))
@@ -224,15 +239,49 @@ class TestOffsetKey:
         """With end_key the offset is a character offset: a gap of at most 8 characters, or an overlap, makes
         neighbours."""
         spans = ((100 + gap, 200), (0, 100), (900, 1000))
-        documents = letters("ABC", *({"source": "x", "at": {"from": start, "to": end}} for start, end in spans))
+        documents = [
+            Document("x" * (end - start), metadata={"source": "x", "at": {"from": start, "to": end}})
+            for start, end in spans
+        ]
         edge = EdgeOrder(offset_key="at.from", end_key="at.to", order="relevance")
-        assert spelt(edge.transform_documents(documents)) == expected
+        assert spelt_by(edge, documents) == expected
 
-    def test_end_key_callable(self, letters, spelt):
+    def test_end_key_callable(self):
         """end_key is a key like the others: a callable will do."""
-        documents = letters("AB", {"source": "x", "at": 104}, {"source": "x", "at": 0})
+        documents = [Document("x" * 100, metadata={"source": "x", "at": at}) for at in (104, 0)]
         edge = EdgeOrder(offset_key="at", end_key=lambda document: document.metadata["at"] + 100, order="relevance")
-        assert spelt(edge.transform_documents(documents)) == "BA"
+        assert spelt_by(edge, documents) == "BA"
+
+    def test_end_that_is_not_where_the_text_ends(self):
+        """A span that is not as long as its text says where it starts, and nothing of its neighbours."""
+        documents = [Document("x" * 90, metadata={"source": "x", "at": at, "to": at + 100}) for at in (104, 0)]
+        edge = EdgeOrder(offset_key="at", end_key="to", order="relevance")
+        assert spelt_by(edge, documents) == "AB"
+        note = "spans that are not as long as their texts were used by their starts only: input indices [0, 1] (2 of 2)"
+        assert note in edge.place(documents).record.notes
+
+    def test_compound(self):
+        """A list in the list of names is one offset made of several: the last counts within the others."""
+        pages = [(2, 0), (1, 102), (1, 0), (1, 400)]
+        documents = [Document("x" * 100, metadata={"source": "x", "leaf": p, "start_index": s}) for p, s in pages]
+        for names in (("leaf", "start_index"), ["leaf", "start_index"]):
+            edge = EdgeOrder(offset_key=[names, "nr"], order="relevance")
+            assert spelt_by(edge, documents) == "ACBD"
+            assert spelt_by(edge.model_copy(update={"reading": "source"}), documents) == "CBDA"
+        assert EdgeOrder.model_validate_json(edge.model_dump_json()) == edge
+
+    def test_compound_ordinal(self, letters, spelt):
+        """Of ordinals, the last counts up while the others stay."""
+        documents = letters("ABCD", *({"source": "x", "part": p, "nr": n} for p, n in ((1, 2), (2, 2), (1, 1), (2, 1))))
+        edge = EdgeOrder(offset_key=[("part", "nr")], order="relevance")
+        assert spelt(edge.transform_documents(documents)) == "CADB"
+
+    def test_compound_source(self, letters, spelt):
+        """A source may be made of several names, too; a document that lacks one of them has no such source."""
+        tenants = ({"tenant": "t", "source": "x"}, {"tenant": "u", "source": "x"}, {"tenant": "t", "source": "x"})
+        documents = letters("ABCD", *tenants, {"source": "x"})
+        edge = EdgeOrder(source_key=[("tenant", "source")], **BY_SOURCE)
+        assert spelt(edge.transform_documents(documents)) == "ACBD"
 
     def test_another_offset_is_an_ordinal(self, letters, spelt):
         """Without end_key only `start_index` counts characters: 3 and 5 of another key are no neighbours."""
@@ -242,8 +291,42 @@ class TestOffsetKey:
         assert spelt(EdgeOrder(order="relevance").transform_documents(documents)) == "BA"
 
 
-@pytest.mark.parametrize("field", ["score_key", "source_key", "offset_key", "end_key"])
-@pytest.mark.parametrize("value", ["", [], 5, [1], ["a", ""], {"a": 1}])
+class TestSectionKey:
+    """`section_key` says what offsets start anew in; all its names count together."""
+
+    @pytest.mark.parametrize(
+        "name", [*(f"Header {n}" for n in range(1, 7)), "header_path", "section", "heading", "parent_id", "doc_id"]
+    )
+    def test_defaults(self, name):
+        """What header splitters and parent retrievers write keeps sections apart, and joins within one."""
+        documents = [
+            Document("x" * 100, metadata={"source": "x", "start_index": start, name: section})
+            for start, section in ((102, "s"), (0, "s"), (306, "t"), (204, "s"))
+        ]
+        assert runs(EdgeOrder(), documents) == [{0, 1, 3}]
+        assert runs(EdgeOrder(section_key=None), documents) == [{0, 1, 2, 3}]
+
+    def test_a_finer_header_counts_beside_a_coarser(self):
+        """Two sections under one first header are two."""
+        documents = [
+            Document("x" * 100, metadata={"source": "x", "start_index": start, "Header 1": "a", "Header 2": section})
+            for start, section in ((102, "b"), (0, "c"))
+        ]
+        assert spelt_by(EdgeOrder(order="relevance"), documents) == "AB"
+
+    @pytest.mark.parametrize("key", ["chapter", ["nope", "chapter"], "at.chapter", lambda d: d.metadata["chapter"]])
+    def test_set(self, key):
+        """It is a name, names that all count, a dotted path or a callable."""
+        documents = [
+            Document("x" * 100, metadata={"source": "x", "start_index": s, "chapter": c, "at": {"chapter": c}})
+            for s, c in ((102, "s"), (0, "t"))
+        ]
+        assert spelt_by(EdgeOrder(order="relevance"), documents) == "BA"
+        assert spelt_by(EdgeOrder(order="relevance", section_key=key), documents) == "AB"
+
+
+@pytest.mark.parametrize("field", ["score_key", "source_key", "section_key", "offset_key", "end_key"])
+@pytest.mark.parametrize("value", ["", [], 5, [1], ["a", ""], {"a": 1}, [["a", ""]], [[]], [["a", ["b"]]]])
 def test_no_key(field, value):
     """What is no key is refused at construction, naming the field."""
     with pytest.raises((ValueError, TypeError), match=field):

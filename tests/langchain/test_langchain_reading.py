@@ -127,13 +127,24 @@ class TestPages:
         assert PLAIN.transform_documents(retrieved) == expected
         assert runs(PLAIN, retrieved) == [[4, 0, 5], [3, 1]]
 
+    def test_whole_source(self, pages):
+        """With reading="source" the file is read page by page, and each page by its offsets."""
+        retrieved = [pages[2][1], pages[0][3], pages[1][0], pages[2][0], pages[0][1]]
+        placed = EdgeOrder(order="relevance", reading="source").transform_documents(retrieved)
+        assert placed == [pages[0][1], pages[0][3], pages[1][0], pages[2][0], pages[2][1]]
+        assert EdgeOrder().place(retrieved).record.chunks[0].source == "handbook.pdf"
+
     def test_pages_without_offsets(self):
-        """Whole pages, with no start_index, follow each other: page is then the ordinal, as number or as text."""
+        """Chunks of two pages need not be neighbours; where documents are whole pages, the page is the offset_key."""
         retrieved = [
             Document(f"page {page}", metadata={"source": "handbook.pdf", "page": page}) for page in ("10", 2, "9", "4")
         ]
-        placed = PLAIN.transform_documents(retrieved)
-        assert [document.page_content for document in placed] == ["page 9", "page 10", "page 2", "page 4"]
+        whole = EdgeOrder(order="relevance", offset_key="page")
+        for edge, expected in ((PLAIN, ["10", "2", "9", "4"]), (whole, ["9", "10", "2", "4"])):
+            assert [document.page_content[5:] for document in edge.transform_documents(retrieved)] == expected
+        parts = [*retrieved, Document("another part of page 9", metadata=retrieved[2].metadata)]
+        assert runs(whole, parts) == []
+        assert "contradict each other" in whole.place(parts).record.notes[-1]
 
 
 def test_best_runs_stand_at_the_edges(split):

@@ -86,7 +86,7 @@ def test_a_whole_shuffled_document_is_one_run(overlap: int) -> None:
         node.id_ = f"a{i}"
     expected = " ".join(node.id_ for node in nodes)
     random.Random(1).shuffle(nodes)
-    order, runs = _place(nodes, order="bookend")
+    order, runs = _place(nodes, order="reverse")  # which puts the best where it may
     assert order == expected
     assert runs == [{node.id_ for node in nodes}]
 
@@ -160,15 +160,27 @@ def test_sections_4_1_7_of_a_source(reading: str) -> None:
     [
         ("chunk_index", [2, 0, 1], "b c a", ["abc"]),
         ("index", [3, 1, 2], "b c a", ["abc"]),
-        ("page_label", ["11", "9", "10"], "b c a", ["abc"]),
-        ("page_label", ["11", "9", "12"], "a c b", ["ac"]),
-        ("page_label", ["3", "3", "3"], "a b c", []),
+        ("chunk_index", ["11", "9", "10"], "b c a", ["abc"]),
+        ("chunk_index", ["11", "9", "12"], "a c b", ["ac"]),
+        ("chunk_index", ["3", "3", "3"], "a b c", []),
+        ("page_label", ["11", "9", "10"], "a b c", []),
         ("chunk_index", [5, None, 4], "c a b", ["ac"]),
         ("chunk_index", [1, -1, 0], "c a b", ["ac"]),
         ("chunk_index", [1.0, "0", "iv"], "b a c", ["ab"]),
         ("unknown", [2, 0, 1], "a b c", []),
     ],
-    ids=["chunk_index", "index", "natural order", "a gap", "one page", "None", "-1", "mixed", "no known key"],
+    ids=[
+        "chunk_index",
+        "index",
+        "natural order",
+        "a gap",
+        "all the same",
+        "a page",
+        "None",
+        "-1",
+        "mixed",
+        "no known key",
+    ],
 )
 def test_an_index_key_says_the_place(key: str, values: list[Any], order: str, runs: list[str]) -> None:
     """Without spans an index key orders the nodes of a source, as numbers; missing places stand alone."""
@@ -210,7 +222,7 @@ def test_links_of_a_real_splitter_without_spans() -> None:
             for j in [i + 1 if link == NodeRelationship.NEXT else i - 1]
         }
         node.id_ = f"a{i}"
-    assert _place([nodes[3], nodes[0], nodes[2], nodes[1]]) == ("a0 a1 a2 a3", [{"a0", "a1", "a2", "a3"}])
+    assert _place([nodes[2], nodes[0], nodes[3], nodes[1]]) == ("a0 a1 a2 a3", [{"a0", "a1", "a2", "a3"}])
     assert _place([nodes[3], nodes[0], nodes[2]]) == ("a2 a3 a0", [{"a2", "a3"}])
 
 
@@ -231,23 +243,81 @@ def test_links_in_a_circle_end(loop: str) -> None:
         ({"source_key": "book"}, "c a d b", ["ad"]),
         ({"source_key": ["nope", "book"], "offset_key": "line"}, "a c b d", ["ac"]),
         ({"source_key": "at.shelf", "offset_key": "line"}, "b c a d", ["bc"]),
-        ({"source_key": lambda node: "one", "offset_key": "line", "reading": "source"}, "a b c d", ["abcd"]),
-        ({"source_key": "book", "offset_key": "line", "end_key": "line_end"}, "a c b d", ["ac"]),
+        ({"source_key": lambda node: "one", "offset_key": "nr", "reading": "source"}, "a b c d", ["abcd"]),
+        ({"source_key": "book", "offset_key": "line", "end_key": "line_end"}, "a c d b", ["acd"]),
+        ({"source_key": "book", "offset_key": [("at.shelf", "nr")], "reading": "source"}, "c a d b", ["cad"]),
         ({"source_key": "book", "offset_key": lambda node: -node.node.metadata["line"]}, "c a b d", ["ca"]),
     ],
-    ids=["default", "source", "names", "dotted", "callable", "span", "callable offset"],
+    ids=["default", "source", "names", "dotted", "callable", "span", "compound", "callable offset"],
 )
 def test_keys_override_where_source_and_place_live(settings: dict[str, Any], order: str, runs: list[str]) -> None:
     """`source_key`, `offset_key` and `end_key` take a name, names, a dotted path or a callable."""
-    places = {"c": ("x", 3, 40, "s"), "a": ("x", 2, 3, "t"), "b": ("y", 2, 30, "s"), "d": ("x", 90, 95, "u")}
+    places = {"c": ("x", 3, "s", 3), "a": ("x", 2, "t", 1), "b": ("y", 2, "s", 2), "d": ("x", 90, "u", 90)}
     spans = {"c": (700, 800), "a": (0, 90), "b": (5, 10), "d": (95, 100)}
-    nodes = [
-        _node(
-            name,
-            start_char_idx=spans[name][0],
-            end_char_idx=spans[name][1],
-            metadata={"book": book, "line": line, "line_end": end, "at": {"shelf": shelf}},
-        )
-        for name, (book, line, end, shelf) in places.items()
-    ]
+    nodes = []
+    for name, (book, line, shelf, nr) in places.items():
+        start, end = spans[name]
+        metadata = {"book": book, "line": line, "line_end": line + end - start, "at": {"shelf": shelf}, "nr": nr}
+        nodes.append(_node(name, start_char_idx=start, end_char_idx=end, metadata=metadata))
+        nodes[-1].text = "x" * (end - start)
     assert _place(nodes, **settings) == (order, [set(run) for run in runs])
+
+
+def test_characters_that_count_from_a_parent_join_within_it() -> None:
+    """Leaves of two parents, whose spans would join, stand alone; those of one parent do not."""
+    nodes = {name: _node(name, "doc", start_char_idx=at * 2, end_char_idx=at * 2 + 1) for at, name in enumerate("abcd")}
+    for name, parent in zip("abcd", ("p", "p", "q", "q"), strict=True):
+        nodes[name].relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent)
+    assert _place([nodes[name] for name in "bcda"]) == ("a b c d", [{"a", "b"}, {"c", "d"}])
+
+
+def test_links_win_over_characters() -> None:
+    """Spans that join do not make neighbours of nodes that say that others are, nor do spans apart undo a link."""
+    nodes = _linked("ABCD")
+    for at, name in enumerate("ACBD"):
+        nodes[name].start_char_idx, nodes[name].end_char_idx = at * 2, at * 2 + 1
+    assert _place([nodes[name] for name in "CA"]) == ("C A", [])
+    assert _place([nodes[name] for name in "BA"]) == ("A B", [{"A", "B"}])
+    assert _place([nodes[name] for name in "DBA"], reading="source") == ("A B D", [{"A", "B", "D"}])
+
+
+def test_links_know_nodes_whose_ids_were_given_anew() -> None:
+    """Ids set after splitting leave the links behind; the hash of the content is the same."""
+    nodes = SentenceSplitter(chunk_size=256, chunk_overlap=0).get_nodes_from_documents([_document("a")])
+    for at, node in enumerate(nodes):
+        node.id_ = f"a{at}"
+    assert _place([nodes[3], nodes[0], nodes[2]]) == ("a2 a3 a0", [{"a2", "a3"}])
+    for node in nodes:  # without spans, too
+        node.start_char_idx = node.end_char_idx = None
+    assert _place([nodes[3], nodes[0], nodes[2]]) == ("a2 a3 a0", [{"a2", "a3"}])
+
+
+def test_pages_are_read_in_their_order_where_the_file_is_the_source() -> None:
+    """With `reading="source"` a file is read page by page, and each page by its characters."""
+    pages = [
+        Document(
+            text=" ".join(f"Page {page} line {i} is printed here." for i in range(60)),
+            metadata={"file_path": "/docs/handbook.pdf", "page_label": str(page)},
+        )
+        for page in (9, 10, 11)
+    ]
+    nodes = SentenceSplitter(chunk_size=200, chunk_overlap=0).get_nodes_from_documents(pages)
+    for node in nodes:
+        node.id_ = f"p{node.metadata['page_label']}.{node.start_char_idx}"
+    shuffled = random.Random(2).sample(nodes, len(nodes))
+    order, runs = _place(shuffled, source_key="file_path", reading="source")
+    assert order == " ".join(node.id_ for node in nodes)
+    assert len(runs) == 1
+
+
+def test_an_unhashable_source_or_page_is_a_value() -> None:
+    """Lists and dicts of metadata are compared by value."""
+    nodes = [
+        _node(name, start_char_idx=start, end_char_idx=start + 1, metadata={"file_path": path, "page_label": page})
+        for name, start, path, page in (
+            ("a", 2, ["f", {"x": 1, "y": 2}], ["1", "2"]),
+            ("b", 4, ["f", "g"], ["1", "2"]),
+            ("c", 0, ["f", {"y": 2, "x": 1}], ["1", "2"]),
+        )
+    ]
+    assert _place(nodes) == ("c a b", [{"c", "a"}])

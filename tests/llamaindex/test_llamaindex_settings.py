@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 import edgeorder
 from edgeorder import Auto, Budget, JsonlRecorder, Layout, Rerank, log_record
+from edgeorder.metadata import SECTIONS
 from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
@@ -61,7 +62,7 @@ def test_the_fields_are_the_keywords_of_place() -> None:
     fields = {name: field.default for name, field in EdgeOrderPostprocessor.model_fields.items()}
     del fields["callback_manager"]
     keys = dict.fromkeys(f"{name}_key" for name in ("score", "source", "offset", "end", "title", "date", "page"))
-    own = {**keys, "annotate": False}
+    own = {**keys, "section_key": SECTIONS, "annotate": False}
     assert fields == {**keywords, **own}
     assert set(PlacementSettings.model_fields) == set(fields)
 
