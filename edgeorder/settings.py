@@ -48,9 +48,7 @@ def to_plain(value: object, where: str) -> Any:
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
         return [to_plain(part, where) for part in value]
-    if isinstance(value, Real | Decimal) and not isinstance(
-        value, bool
-    ):  # NumPy's numbers, too
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):  # NumPy's numbers, too
         return int(value) if isinstance(value, Integral) else float(value)
     if callable(value):
         raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")

@@ -1,8 +1,6 @@
 """The faces: however a LangChain chain reaches `EdgeOrder`, the documents are the same, in the same order."""
 
 import inspect
-import subprocess
-import sys
 from operator import attrgetter
 
 import pytest
@@ -377,28 +375,12 @@ class TestWhatTheModelSaw:
         assert content == plain.place(documents, query).block.text
 
 
-@pytest.mark.parametrize(
-    ("documents", "message"),
-    [
-        ([Document("a"), "b"], r"documents\[1\] is a str"),
-        ([None], r"documents\[0\] is a NoneType"),
-        ("text", "list of Document, not str"),
-        ({"a": 1}, "list of Document, not dict"),
-    ],
-)
-def test_wrong_items(documents, message):
-    """An item that is no Document is refused, with its index and type."""
-    with pytest.raises(TypeError, match=message):
-        EdgeOrder().invoke(documents)
-
-
-def test_import_is_lean():
-    """Importing the adapter imports of LangChain no more than its core, and neither LlamaIndex nor a model."""
-    code = (
-        "import sys, langchain_edgeorder\n"
-        "forbidden = ('langchain', 'langchain_classic', 'langchain_community', 'langchain_text_splitters', "
-        "'llama_index', 'llamaindex_edgeorder', 'torch', 'tiktoken', 'numpy')\n"
-        "print(*[name for name in forbidden if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+async def test_an_unknown_keyword_is_refused(letters):
+    """LangChain's signature takes any: the error names the method and what it takes."""
+    message = r"EdgeOrder\.{}\(\) takes query, reserve, callbacks, not bar, foo$"
+    for face in (EdgeOrder().transform_documents, EdgeOrder().invoke):
+        with pytest.raises(TypeError, match=message.format("transform_documents")):
+            face(letters("AB"), foo=1, bar=2)
+    for face in (EdgeOrder().atransform_documents, EdgeOrder().ainvoke):
+        with pytest.raises(TypeError, match=message.format("atransform_documents")):
+            await face(letters("AB"), foo=1, bar=2)
