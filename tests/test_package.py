@@ -23,6 +23,7 @@ def python(code: str, executable: str = sys.executable) -> str:
     return run.stdout.strip()
 
 
+@pytest.mark.case(2, 120)
 @pytest.mark.parametrize(
     ("package", "forbidden"),
     [
@@ -136,6 +137,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return executable
 
 
+@pytest.mark.case(2)
 def test_the_bare_core_passes_its_tests(bare: str) -> None:
     """With nothing but its own dependencies installed, the core passes every core test."""
     from edgeorder.tokens import _shipped_with_llama_index
@@ -162,6 +164,7 @@ def test_the_bare_core_passes_its_tests(bare: str) -> None:
     assert "skipped" not in run.stdout
 
 
+@pytest.mark.case(120)
 @pytest.mark.parametrize(
     ("package", "line"),
     [

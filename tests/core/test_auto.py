@@ -16,6 +16,7 @@ def chosen(texts: list[str], auto: Any = "auto", scores: list[Any] | None = None
     return placement.order, placement.reason
 
 
+@pytest.mark.case(39)
 @pytest.mark.parametrize(
     ("texts", "auto", "scores", "order", "reason"),
     [

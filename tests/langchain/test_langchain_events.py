@@ -77,6 +77,7 @@ def table(chains):
 class TestEvent:
     """One event named "edgeorder" in every run, with the record."""
 
+    @pytest.mark.case(76)
     @table(CHAINS)
     def test_handler(self, make, path, events, retriever, query):
         """A callback handler gets the record once, in the run that placed."""

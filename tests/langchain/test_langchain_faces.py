@@ -194,6 +194,7 @@ def never(query: str, texts: list[str]) -> list[float]:
 class TestEveryFace:
     """The contract: what holds on every face, whatever the setting."""
 
+    @pytest.mark.case(1)
     @pytest.mark.parametrize("settings", params(SETTINGS, RERANK))
     @pytest.mark.parametrize("face", params(SYNC))
     def test_same_documents(self, face, settings, retriever, query):
@@ -201,6 +202,7 @@ class TestEveryFace:
         edge = EdgeOrder(**settings)
         assert face(edge, retriever, query) == self.expected(edge, retriever, query)
 
+    @pytest.mark.case(1)
     @pytest.mark.parametrize("settings", params(SETTINGS))
     @pytest.mark.parametrize("face", params(SYNC_WITHOUT_QUERY))
     def test_same_documents_without_query(self, face, settings, retriever, query):
@@ -208,6 +210,7 @@ class TestEveryFace:
         edge = EdgeOrder(**settings)
         assert face(edge, retriever, query) == self.expected(edge, retriever, query)
 
+    @pytest.mark.case(40)
     @pytest.mark.parametrize("settings", params(SETTINGS, RERANK))
     @pytest.mark.parametrize("face", params(ASYNC))
     async def test_same_documents_async(self, face, settings, retriever, query):
@@ -215,6 +218,7 @@ class TestEveryFace:
         edge = EdgeOrder(**settings)
         assert await face(edge, retriever, query) == self.expected(edge, retriever, query)
 
+    @pytest.mark.case(40)
     @pytest.mark.parametrize("settings", params(SETTINGS))
     @pytest.mark.parametrize("face", params(ASYNC_WITHOUT_QUERY))
     async def test_same_documents_async_without_query(self, face, settings, retriever, query):
@@ -234,6 +238,7 @@ class TestEveryFace:
         with pytest.raises(ValueError, match="EdgeOrderRetriever"):
             await face(EdgeOrder(rerank=by_length), retriever, query)
 
+    @pytest.mark.case(26)
     @pytest.mark.parametrize("face", params(SYNC, SYNC_WITHOUT_QUERY))
     def test_empty_in_empty_out(self, face, query):
         """No documents give an empty list and no call of the scorer."""
@@ -300,6 +305,7 @@ def test_pipeline_hands_on_the_query(retriever, query):
     assert found == documents[::-1]
 
 
+@pytest.mark.case(78)
 def test_configurable_fields(letters, spelt):
     """A chain can set fields from its config, and a wrong value is refused there as at construction."""
     edge = EdgeOrder(order="bookend").configurable_fields(
@@ -312,6 +318,7 @@ def test_configurable_fields(letters, spelt):
         chain.invoke("?", config={"configurable": {"top_n": 0}})
 
 
+@pytest.mark.case(76)
 def test_drops_in_where_long_context_reorder_stood():
     """EdgeOrder is a transformer, a compressor and a Runnable, with LangChain's own signatures."""
     assert issubclass(EdgeOrder, BaseDocumentTransformer)

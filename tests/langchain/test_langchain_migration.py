@@ -12,6 +12,7 @@ with warnings.catch_warnings():
     from langchain_community.document_transformers import LongContextReorder
 
 
+@pytest.mark.case(7)
 @pytest.mark.parametrize("n", range(51))
 async def test_same_as_long_context_reorder(n):
     """order="long_context_reorder" with reading="off" gives what LongContextReorder gives, for every count."""
@@ -22,6 +23,7 @@ async def test_same_as_long_context_reorder(n):
     assert await edge.atransform_documents(documents) == expected
 
 
+@pytest.mark.case(7)
 @pytest.mark.parametrize("n", range(2, 51))
 def test_best_first_for_every_count(n):
     """By bookend the best document is first and the second best last, where LongContextReorder puts the best last for

@@ -102,6 +102,7 @@ class TestBaseRetriever:
         assert spelt(await retriever.ainvoke("?")) == "ACDB"
         assert spelt(retriever.invoke("?")) == "ACEGHFDB"
 
+    @pytest.mark.case(8)
     @pytest.mark.parametrize("kind", ["retriever", "chain", "compressor", "pipeline"])
     def test_placed_twice(self, base, spelt, kind):
         """Placing what is placed already, as far as that can be seen, is pointed out, and still works."""
@@ -120,6 +121,7 @@ class TestBaseRetriever:
             outer = EdgeOrderRetriever(base_retriever=inner, placer=BOOKEND)
         assert spelt(outer.invoke("?")) == "ACEDB"
 
+    @pytest.mark.case(78)
     def test_configurable_fields(self, store, query):
         """A base retriever with configurable fields is configured by the chain around it."""
         base = store.as_retriever().configurable_fields(search_kwargs=ConfigurableField(id="search"))
@@ -138,6 +140,7 @@ class TestBaseRetriever:
         retriever = EdgeOrderRetriever(base_retriever=base, placer=BOOKEND)
         assert spelt(retriever.invoke("?", first="E", k=3)) == "EGF"
 
+    @pytest.mark.case(76)
     async def test_callbacks(self, events, retriever, query):
         """The base retriever runs as a child of ours, so its runs are traced."""
         ours = EdgeOrderRetriever(base_retriever=retriever)

@@ -75,6 +75,7 @@ def _nodes() -> list[NodeWithScore]:
     return [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes)]
 
 
+@pytest.mark.case(74)
 @pytest.mark.parametrize("annotate", [False, True])
 @pytest.mark.parametrize("wrapper", [NodeWithScore, Hit])
 @pytest.mark.parametrize("kind", KINDS)

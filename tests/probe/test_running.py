@@ -57,6 +57,7 @@ def lasting(found: ProbeResult | Comparison) -> dict[str, Any]:
     return {name: value for name, value in found.to_dict().items() if name not in ("date", "seconds", "calls")}
 
 
+@pytest.mark.case(105)
 @pytest.mark.parametrize(
     ("reads", "verdict", "best_slots"),
     [
@@ -82,6 +83,7 @@ async def test_a_reader_with_a_flaw_is_found_out(reads: Reads, verdict: str, bes
     assert (length.floor.right, length.ceiling.right, length.changing.right) == (0, 60, 45)
 
 
+@pytest.mark.case(105)
 async def test_a_reader_that_is_blind_to_position_shows_no_effect() -> None:
     """Nothing is proved, larger differences are excluded, and the profile leaves the choice to auto."""
     found = await probe(model(everywhere), cases(60), stop="fixed")
@@ -255,6 +257,7 @@ async def flawed(kind: str, spoiled: Sequence[int], at: int | None) -> ProbeResu
     return await probe(CalledModel(read, "m"), cases(10, 5), chunks=(5,), depths=3, stop="fixed")
 
 
+@pytest.mark.case(104)
 @pytest.mark.parametrize(
     ("kind", "at"),
     [(kind, at) for kind in ("failed", "empty", "truncated") for at in (1, 5, None) if (kind, at) != ("empty", None)],
@@ -275,6 +278,7 @@ async def test_who_says_nothing_without_passages_is_wrong() -> None:
     assert (length.dropped, len(length.questions), length.floor.right) == (0, 10, 0)
 
 
+@pytest.mark.case(104)
 async def test_too_many_dropped_make_a_run_invalid() -> None:
     """Two of ten may fail; with three the rest may be a selection, and no profile is made."""
     found = await flawed("failed", [1, 2, 3], 5)
