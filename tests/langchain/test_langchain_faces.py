@@ -32,14 +32,11 @@ def words(text: str) -> int:
 # What each setting does to the twenty retrieved chunks is different, so that a face that loses a field is found.
 SETTINGS = {
     "default": {},
-    "bookend": {"order": "bookend", "reading": "off"},
-    "source": {"reading": "source", "order": "reverse"},
     "budget": {"budget": 600},
     "budget object": {
         "budget": Budget(200, counter=words, overflow="stop", reserve=["a b c", 20]),
         "layout": Layout(separator="\n- - -\n"),
     },
-    "top_n": {"top_n": 7, "order": "bookend_tail", "reading": "off"},
     "keys": {"rank_by": lambda document: document.metadata["start_index"], "source_key": None},
 }
 RERANK = {
