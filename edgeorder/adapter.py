@@ -133,10 +133,10 @@ class Adapter(PlacementSettings):
         placed = placement.apply(items)
         if placement.texts or self.annotate:
             notes = placement.record.placed if self.annotate else ()
-            added = [{"edgeorder": note.annotation()} for note in notes] or [{}] * len(placed)
             for position, index in enumerate(placement.indices):
-                if self.annotate or index in placement.texts:
-                    placed[position] = self.copied(items[index], placement.texts.get(index), added[position])
+                if notes or index in placement.texts:
+                    added = {"edgeorder": notes[position].annotation()} if notes else {}
+                    placed[position] = self.copied(items[index], placement.texts.get(index), added)
         return placed
 
     def placed_items(self, items: Sequence[T], query: str | None = None, **request: Any) -> list[T]:

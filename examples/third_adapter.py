@@ -99,7 +99,12 @@ class EdgeOrder:
 def main() -> None:
     """Search, place, and show what the component sends on."""
     found = [
-        Document(str(section), section.text, {"file_path": section.document, "split_id": section.number}, score)
+        Document(
+            id=str(section),
+            content=section.text,
+            meta={"file_path": section.document, "split_id": section.number},
+            score=score,
+        )
         for section, score in search(QUESTION, 20)
     ]
     component = EdgeOrder(budget=2000, rank_by="score")

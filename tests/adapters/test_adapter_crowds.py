@@ -9,17 +9,12 @@ from typing import Any
 
 import pytest
 from harness import Harness
-from harnesses import ADAPTERS, each
+from harnesses import ADAPTERS, each, words
 
 from edgeorder import Budget, capture
 
 CALLS = 200
 QUERY = "refund days?"
-
-
-def words(text: str) -> int:
-    """Count words."""
-    return len(text.split())
 
 
 def by_number(query: str, texts: Sequence[str]) -> list[int]:
@@ -91,13 +86,13 @@ async def test_the_loop_is_never_blocked(adapter: Harness, items: list[Any]) -> 
 def test_a_capture_reaches_what_a_framework_starts(adapter: Harness, way: Any, items: list[Any]) -> None:
     """Its threads and tasks inherit the context: what is placed three times there leaves three records."""
 
-    async def started() -> None:
-        result = way(adapter.placer(), items, QUERY)
-        if inspect.isawaitable(result):
-            await result
+    async def awaited(result: Any) -> None:
+        await result
 
     with capture() as records:
-        asyncio.run(started())
+        result = way(adapter.placer(), items, QUERY)
+        if inspect.isawaitable(result):
+            asyncio.run(awaited(result))
     assert len(records) == 3
     assert records[0] == records[1] == records[2]
     with capture() as others:

@@ -2,21 +2,15 @@
 
 import copy
 import json
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pytest
 from harness import Harness
-from harnesses import ADAPTERS, each
+from harnesses import ADAPTERS, each, words
 
-import edgeorder.records
-from edgeorder import Budget, EdgeOrderWarning, OrderRecord, PositionProfile, Rerank, capture
-from edgeorder.profile import LengthProfile
-
-
-def words(text: str) -> int:
-    """Count words."""
-    return len(text.split())
+from edgeorder import Budget, EdgeOrderWarning, OrderRecord, Rerank, capture
 
 
 def by_number(query: str, texts: list[str]) -> list[float]:
@@ -220,86 +214,40 @@ class TestCopies:
         assert [adapter.metadata(item) for item in way(adapter.placer(), items, "?")] == [{"a": 1}] * 2
 
 
-class TestRecords:
-    """What an adapter did is told to whoever listens, once."""
-
-    @pytest.mark.case(47)
-    @ADAPTERS
-    def test_kept_and_dropped_are_all(self, adapter: Harness, items: list[Any]) -> None:
-        """Each item is kept or dropped, none both; dropped ones have a reason and are not returned."""
-        placer = adapter.placer(budget=THREE, order="bookend")
-        placement = placer.place(items)
-        record = placement.record
-        kept, dropped = [chunk.id for chunk in record.placed], [chunk.id for chunk in record.dropped]
-        assert sorted([*kept, *dropped]) == [str(n) for n in range(6)]
-        assert len(kept) == len(dropped) == 3
-        assert {chunk.dropped for chunk in record.dropped} == {"budget"}
-        assert [adapter.id(item) for item in placer.placed(items, placement)] == kept
-        assert [adapter.id(item) for item in placement.apply(items)] == kept
-
-    @each("faces")
-    def test_a_listener_that_fails(self, adapter: Harness, way: Any, caplog: pytest.LogCaptureFixture) -> None:
-        """It never fails the call: it is logged, and the other listeners get the record, one for all."""
-
-        def broken(record: OrderRecord) -> None:
-            raise OSError("disk full")
-
-        seen: list[OrderRecord] = []
-        placer = adapter.placer(recorders=[broken, seen.append], order="reverse")
-        with capture() as outer, capture() as inner:
-            assert adapter.spelt(way(placer, adapter.items("ABC"), "?")) == "CBA"
-        assert seen == outer == inner
-        assert len(seen) == 1
-        assert seen[0] is outer[0] is inner[0]
-        assert "disk full" in caplog.text
-
-    @each("faces")
-    def test_is_built_for_listeners_only(
-        self, adapter: Harness, way: Any, items: list[Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Without one, no record is built; for all of them together, one is."""
-        built: list[Any] = []
-        build = edgeorder.records.build_record
-        monkeypatch.setattr(edgeorder.records, "build_record", lambda *facts: built.append(facts) or build(*facts))
-        way(adapter.placer(budget=60, rerank=by_number, order="bookend"), items, "?")
-        assert built == []
-        with capture(), capture():
-            way(adapter.placer(recorders=[repr], annotate=True), items, "?")
-        assert len(built) == 1
-
-    @pytest.mark.case(3, 20, 59)
-    @each("faces")
-    def test_items_without_a_score(self, adapter: Harness, way: Any) -> None:
-        """By score, an item without a usable one is never above one that has it; without any, the input order counts,
-        and a warning says so."""
-        nan, inf = float("nan"), float("inf")
-        items = adapter.items("ABCDEF", scores=[None, -3.0, nan, -1.0, inf, -8.0])
-        assert adapter.spelt(way(adapter.placer(rank_by="score", order="relevance"), items, "?")) == "DBFACE"
-        assert adapter.spelt(way(adapter.placer(order="relevance"), items, "?")) == "ABCDEF"
-        for score in (None, nan):
-            unscored = adapter.items("ABCDE", scores=[score] * 5)
-            with pytest.warns(EdgeOrderWarning, match="rank_by='score' found no score"), capture() as records:
-                assert adapter.spelt(way(adapter.placer(rank_by="score", order="bookend"), unscored, "?")) == "ACEDB"
-            assert "no chunk has a score; the input order is the ranking" in records[0].notes
-
-
-CURVE = LengthProfile(20, 60, "recency", True, (0.5, 0.6, 0.9), (0.4, 0.5, 0.8), (0.6, 0.7, 0.95))
-PROFILE = PositionProfile("acme/m-8b", (CURVE,))
-
-
+@pytest.mark.case(3, 20, 59)
 @each("faces")
-def test_a_measured_profile_is_an_order(adapter: Harness, way: Any) -> None:
-    """For a reader of the tail the best item comes last, and the record says what was measured, and on what; a profile
-    without a proof leaves the order to `auto`, and says so."""
-    items = adapter.items([letter * 2000 for letter in "ABCDEF"])
-    weak = PositionProfile("m", (LengthProfile(20, 5, "not enough", False, (0.5, 0.6, 0.9)),))
-    with capture() as records:
-        measured, hedged, usual = (
-            [adapter.text(item)[0] for item in way(adapter.placer(**settings), items, "?")]
-            for settings in ({"order": PROFILE}, {"order": weak}, {})
-        )
-    assert "".join(measured) == "FEDCBA"
-    assert "".join(hedged) == "".join(usual) == "ACEFDB"
-    assert (records[0].order, records[1].order) == ("measured", "bookend")
-    assert records[0].reason == "measured on acme/m-8b: recency at 20 chunks, 60 questions"
-    assert records[1].reason.startswith("measured on m: not enough at 20 chunks, 5 questions; long block")
+def test_items_without_a_score(adapter: Harness, way: Any) -> None:
+    """By score, an item without a usable one is never above one that has it; without any, the input order counts,
+    and a warning says so."""
+    nan, inf = float("nan"), float("inf")
+    items = adapter.items("ABCDEF", scores=[None, -3.0, nan, -1.0, inf, -8.0])
+    assert adapter.spelt(way(adapter.placer(rank_by="score", order="relevance"), items, "?")) == "DBFACE"
+    assert adapter.spelt(way(adapter.placer(order="relevance"), items, "?")) == "ABCDEF"
+    for score in (None, nan):
+        unscored = adapter.items("ABCDE", scores=[score] * 5)
+        with pytest.warns(EdgeOrderWarning, match="rank_by='score' found no score"), capture() as records:
+            assert adapter.spelt(way(adapter.placer(rank_by="score", order="bookend"), unscored, "?")) == "ACEDB"
+        assert "no chunk has a score; the input order is the ranking" in records[0].notes
+
+
+@pytest.mark.case(70, 110)
+@each("faces")
+def test_selection(adapter: Harness, way: Any) -> None:
+    """Ranks come from scores, distances or a callable, which gets the very items; `min_score` is inclusive and off by
+    default, negative scores stay, and the best is kept wherever it stood."""
+    years = [2021, date(2019, 1, 1), "2024-05-01", None]
+    items = adapter.items("ABCD", [{"year": year} for year in years], [0.2, -0.2, 0.0, 0.9])
+    seen: list[Any] = []
+    for settings, kept in (
+        ({}, "ABCD"),
+        ({"min_score": 0}, "ACD"),
+        ({"min_score": 0.2}, "AD"),
+        ({"rank_by": "score", "top_n": 2}, "DA"),
+        ({"rank_by": "distance", "top_n": 2}, "BC"),
+        ({"rank_by": lambda item: str(adapter.metadata(item)["year"] or "")}, "CABD"),
+        ({"rank_by": seen.append}, "ABCD"),
+        ({"score_key": "year", "rank_by": "score", "top_n": 1}, "A"),
+    ):
+        assert adapter.spelt(way(adapter.placer(order="relevance", **settings), items, "?")) == kept
+    assert all(map(lambda one, other: one is other, seen, items))
+    assert len(seen) == 4

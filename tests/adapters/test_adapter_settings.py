@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import Harness
-from harnesses import ADAPTERS, HARNESSES, each
+from harnesses import ADAPTERS, HARNESSES, PROFILE, each
 
 from edgeorder import ORDERS, Auto, Budget, JsonlRecorder, Layout, PositionProfile, Prompt, Rerank, log_record, place
-from edgeorder.profile import LengthProfile
 from edgeorder.settings import PlacementSettings
-
-CURVE = LengthProfile(20, 60, "recency", True, (0.5, 0.6, 0.9), (0.4, 0.5, 0.8), (0.6, 0.7, 0.95))
-PROFILE = PositionProfile("acme/m-8b", (CURVE,), {"question": "after", "seed": 7}, "2026-11-30T07:00:00+00:00")
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -268,26 +268,6 @@ def test_settings_differ(retriever, query):
     assert tuple(range(20)) not in results
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, "ABCDEFGH"),  # a short block
-        ({"order": "bookend"}, "ACEGHFDB"),
-        ({"order": "bookend_tail"}, "BDFHGECA"),
-        ({"order": "relevance"}, "ABCDEFGH"),
-        ({"order": "reverse"}, "HGFEDCBA"),
-        ({"order": "long_context_reorder"}, "BDFHGECA"),
-        ({"order": "bookend", "top_n": 5}, "ACEDB"),
-        ({"order": "bookend", "budget": Budget(3, counter=words)}, "ACB"),
-        ({"order": "bookend", "budget": Budget(5, counter=words, reserve="who says so?")}, "AB"),
-        ({"order": "bookend", "rerank": lambda q, texts: [ord(t) for t in texts], "top_n": 4}, "HFEG"),
-    ],
-)
-def test_golden(settings, expected, letters, spelt):
-    """Eight single documents come out in the order that the table says."""
-    assert spelt(EdgeOrder(**settings).compress_documents(letters("ABCDEFGH"), "?")) == expected
-
-
 def test_pipeline_hands_on_the_query(retriever, query):
     """In a DocumentCompressorPipeline the scorer gets the question, and the texts in input order."""
     calls = []

@@ -61,26 +61,20 @@ def test_scores_of_mixed_scales_do_not_undo_the_given_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "kept"),
+    ("key", "ranked"),
     [
-        ({}, "0 1 2 3"),
-        ({"min_score": 0}, "0 2 3"),
-        ({"min_score": 0.2}, "0 3"),
-        ({"rank_by": "score", "top_n": 2}, "3 0"),
-        ({"rank_by": "distance", "top_n": 2}, "1 2"),
-        ({"rank_by": lambda node: node.node.metadata["year"], "top_n": 2}, "2 0"),
-        ({"score_key": "store.score", "rank_by": "score"}, "1 0 2 3"),
-        ({"score_key": ["absent", "relevance"], "rank_by": "score"}, "1 0 3 2"),
-        ({"score_key": lambda node: -node.score, "rank_by": "score", "top_n": 1}, "1"),
+        (None, "3 0 2 1"),
+        ("store.score", "1 0 2 3"),
+        (["absent", "relevance"], "1 0 3 2"),
+        (lambda node: -node.score, "1 2 0 3"),
     ],
-    ids=["default", "zero", "inclusive", "top_n after", "distance", "callable", "dotted", "names", "callable key"],
 )
-def test_selection_by_score(settings: dict[str, Any], kept: str) -> None:
-    """Nothing is cut by default; `min_score` is inclusive, `top_n` cuts after ranking, `score_key` says what counts."""
+def test_where_scores_are_found(key: Any, ranked: str) -> None:
+    """A node's own score counts, unless `score_key` says where another one is."""
     nodes = _nodes(
         [0.2, -0.2, 0.0, 0.9],
-        year=[2021, 2019, "2024", None],
         store=[{"score": 2}, {"score": 3}, {"score": 1}, {}],
         relevance=[3, 4, 1, 2],
     )
-    assert _ids(EdgeOrderPostprocessor(order="relevance", **settings).postprocess_nodes(nodes)) == kept
+    post = EdgeOrderPostprocessor(order="relevance", rank_by="score", score_key=key)
+    assert _ids(post.postprocess_nodes(nodes)) == ranked
