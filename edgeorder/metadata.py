@@ -83,7 +83,7 @@ def read(item: object, metadata: Mapping[str, Any], key: Key | None) -> object:
 def read_locations(
     items: Sequence[Any],
     metadatas: Metadatas,
-    length: Callable[[Any], int],
+    length: Callable[[int], int],
     *,
     offset_key: Key | None,
     end_key: Key | None,
@@ -95,7 +95,8 @@ def read_locations(
     Args:
         items: The chunks' items.
         metadatas: Their metadata.
-        length: Returns the characters of an item's text: `start_index` is a character offset and needs no end.
+        length: Returns the characters of the text of the item at that place in `items`: `start_index` is a character
+            offset and needs no end.
         offset_key: Of several names, the first counts that any of the chunks has a known offset under: offsets under
             different names, such as characters and ordinals, cannot be told in one order. Of a compound name the last
             is the offset, and the chunks are ordered by the others before.
@@ -118,7 +119,7 @@ def read_locations(
         offsets = [found and found[-1] for found in offsets]
     if end_key is None:
         starts = map(whole_number, offsets)
-        ends = [start if start is None else start + length(item) for start, item in zip(starts, items, strict=True)]
+        ends = [start if start is None else start + length(at) for at, start in enumerate(starts)]
     else:
         ends = _read_column(items, metadatas, end_key)
     return Locations(offsets, ends, pages, sections)

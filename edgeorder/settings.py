@@ -7,8 +7,9 @@ cannot be dumped, and says so.
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from decimal import Decimal
 from numbers import Integral, Real
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -21,23 +22,18 @@ from pydantic import (
 )
 
 from edgeorder.auto import Auto
-from edgeorder.budget import Budget, Reserve, as_budget
-from edgeorder.chunk import ChunkView
-from edgeorder.listening import Recorder, check_recorders
+from edgeorder.budget import Budget
+from edgeorder.listening import check_recorders
 from edgeorder.metadata import SECTIONS, Key, check_key
-from edgeorder.placement import Placement
-from edgeorder.placing import aplace, place
 from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
-from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the name up here
-from edgeorder.rendering import Layout, Style, as_layout
+from edgeorder.records import OrderRecord
+from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
-
-T = TypeVar("T")
 
 
 def to_plain(value: object, where: str) -> Any:
@@ -52,7 +48,7 @@ def to_plain(value: object, where: str) -> Any:
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
         return [to_plain(part, where) for part in value]
-    if isinstance(value, Real) and not isinstance(value, int | float):  # NumPy's numbers
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):  # NumPy's numbers, too
         return int(value) if isinstance(value, Integral) else float(value)
     if callable(value):
         raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")
@@ -96,7 +92,7 @@ KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
 
 
 class PlacementSettings(BaseModel):
-    """The settings that both adapters share, and the two calls that use them."""
+    """The settings that all adapters share."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -127,7 +123,7 @@ class PlacementSettings(BaseModel):
     prompt: Annotated[Prompt | QuestionPlace | None, *_setting(_from_dict(Prompt))] = Field(
         default=None, description='The question "before", "after" or on "both" sides of the block, or a Prompt.'
     )
-    recorders: Annotated[Sequence[Recorder], *_setting(_tuple_of_list)] = Field(
+    recorders: Annotated[Sequence[Callable[[OrderRecord], object]], *_setting(_tuple_of_list)] = Field(
         default=(), description="Callables that get each OrderRecord."
     )
     score_key: KeyField = Field(default=None, description="Where the score lives.")
@@ -149,7 +145,7 @@ class PlacementSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> "PlacementSettings":
-        make_plan(**self._values())
+        make_plan(**self.keywords())
         check_recorders(self.recorders)
         for name in _KEYS:
             check_key(name, getattr(self, name))
@@ -168,57 +164,6 @@ class PlacementSettings(BaseModel):
                 raise TypeError(msg) from error
         return super().__getstate__()
 
-    def place_view(self, view: ChunkView, query: str | None, *, reserve: Reserve | None = None) -> Placement:
-        """Place the chunks of a view by these settings.
-
-        Args:
-            view: The chunks.
-            query: The question.
-            reserve: What this request adds to the reserve of the budget.
-        """
-        return place(view, query=query, recorders=self.recorders, **self._values(reserve))
-
-    async def aplace_view(self, view: ChunkView, query: str | None, *, reserve: Reserve | None = None) -> Placement:
-        """The same, never blocking the event loop."""
-        return await aplace(view, query=query, recorders=self.recorders, **self._values(reserve))
-
-    def placed_items(
-        self,
-        items: Sequence[T],
-        placement: Placement,
-        copy: Callable[[T, str | None], T],
-        annotated: Callable[[T, dict[str, Any]], None],
-    ) -> list[T]:
-        """Return the items of a placement: the very objects, or copies where something was changed.
-
-        Args:
-            items: What was placed.
-            placement: Where it goes.
-            copy: Returns a copy of an item, with another body if one is given, and with metadata of its own.
-            annotated: Writes an annotation into the metadata of a copy.
-        """
-        placed = placement.apply(items)
-        if placement.texts or self.annotate:
-            for position, index in enumerate(placement.indices):
-                if self.annotate or index in placement.texts:
-                    placed[position] = copy(items[index], placement.texts.get(index))
-        if self.annotate:
-            for item, record in zip(placed, placement.record.placed, strict=True):
-                annotated(item, record.annotation())
-        return placed
-
-    def check_verbatim(self, instead: str) -> None:
-        """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""
-        if self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim):
-            return
-        setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
-        raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {instead}")
-
-    def _values(self, reserve: Reserve | None = None) -> dict[str, Any]:
-        """Return the keywords of `place`, with a request's reserve added to the budget's."""
-        values = {name: getattr(self, name) for name in Plan._fields}
-        if reserve:
-            if (whole := as_budget(self.budget)) is None:
-                raise ValueError(f"reserve={reserve!r:.80} needs a budget to be taken from: set budget=...")
-            values["budget"] = whole.reserving(reserve)
-        return values
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords of `place`, recorders aside."""
+        return {name: getattr(self, name) for name in Plan._fields}

@@ -1,11 +1,12 @@
 """edgeorder for LangChain: a document transformer, compressor, Runnable, retriever and prompt over one core."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.errors import missing_extra
 
 try:
-    import langchain_core  # noqa: F401
+    import_module("langchain_core")
 except ImportError as error:
     raise missing_extra("langchain-core", "langchain") from error
 
@@ -26,9 +27,7 @@ _MIDDLEWARE = ("ContextMiddleware", "EdgeOrderMiddleware")
 def __getattr__(name: str) -> Any:
     if name not in _MIDDLEWARE:
         raise AttributeError(f"module 'langchain_edgeorder' has no attribute {name!r}")
-    from langchain_edgeorder import middleware
-
-    return getattr(middleware, name)
+    return getattr(import_module("langchain_edgeorder.middleware"), name)
 
 
 def __dir__() -> list[str]:

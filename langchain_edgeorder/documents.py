@@ -121,7 +121,7 @@ class Documents(ChunkView):
         return read_locations(
             documents,
             [document.metadata for document in documents],
-            lambda document: len(document.page_content),
+            lambda at: len(documents[at].page_content),
             offset_key=own.offset_key,
             end_key=own.end_key,
             page_key=own.page_key,

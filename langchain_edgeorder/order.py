@@ -1,6 +1,6 @@
 """`EdgeOrder`: one object that is a document transformer, a document compressor and a Runnable."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from langchain_core.callbacks import Callbacks
@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
+from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
@@ -33,11 +34,8 @@ PromptField: TypeAlias = Annotated[
 ]
 
 
-_INSTEAD = "Use place(documents, query).block or .prompt, or give this EdgeOrder to context_prompt(...)."
-
-
 class EdgeOrder(
-    PlacementSettings,
+    Adapter,
     BaseDocumentTransformer,
     BaseDocumentCompressor,
     RunnableSerializable[Sequence[Document], list[Document]],
@@ -75,6 +73,8 @@ class EdgeOrder(
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
+    instead = "Use place(documents, query).block or .prompt, or give this EdgeOrder to context_prompt(...)."
+
     score_key: KeyField = Field(default=("relevance_score", "score"), description="Where the score lives.")
     source_key: KeyField = Field(default="source", description="Where the source lives.")
     offset_key: KeyField = Field(
@@ -88,8 +88,14 @@ class EdgeOrder(
         default=None, description="The template that the chain renders each document with; it is counted."
     )
 
+    @override
     def place(
-        self, documents: Sequence[Document], query: str | None = None, *, reserve: Reserve | None = None
+        self,
+        documents: Sequence[Document],
+        query: str | None = None,
+        *,
+        reserve: Reserve | None = None,
+        callbacks: Callbacks = None,
     ) -> Placement:
         """Return the placement itself: indices, ranks, what was dropped and why, the rendered block, the record.
 
@@ -97,43 +103,50 @@ class EdgeOrder(
             documents: The documents, best first.
             query: The question; only a scorer, a prompt and `overflow="compress"` need it.
             reserve: What this request adds to the budget's reserve: tokens or texts, such as history and question.
+            callbacks: Of the run that gets the record as an event; without them, the run that this call is in.
 
         Raises:
             TypeError: For an item that is no `Document`, naming its index and type.
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a document does not fit.
         """
-        return self._place(documents, query, reserve=reserve)
+        placement = super().place(documents, query, reserve=reserve)
+        dispatch(placement, callbacks)
+        return placement
 
+    @override
     async def aplace(
-        self, documents: Sequence[Document], query: str | None = None, *, reserve: Reserve | None = None
+        self,
+        documents: Sequence[Document],
+        query: str | None = None,
+        *,
+        reserve: Reserve | None = None,
+        callbacks: Callbacks = None,
     ) -> Placement:
         """The same, never blocking the event loop."""
-        return await self._aplace(documents, query, reserve=reserve)
+        placement = await super().aplace(documents, query, reserve=reserve)
+        await adispatch(placement, callbacks)
+        return placement
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return the documents placed; `query` and `reserve` are taken as in `place`."""
-        self.check_verbatim(_INSTEAD)
-        return self.placed(documents, self._place(documents, **kwargs))
+        """Return the documents placed; `query`, `reserve` and `callbacks` are taken as in `place`."""
+        return self.placed_items(documents, **_known("transform_documents", kwargs))
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        self.check_verbatim(_INSTEAD)
-        return self.placed(documents, await self._aplace(documents, **kwargs))
+        return await self.aplaced_items(documents, **_known("atransform_documents", kwargs))
 
     @override
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        self.check_verbatim(_INSTEAD)
-        return self.placed(documents, self._place(documents, query, callbacks))
+        return self.placed_items(documents, query, callbacks=callbacks)
 
     @override
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        self.check_verbatim(_INSTEAD)
-        return self.placed(documents, await self._aplace(documents, query, callbacks))
+        return await self.aplaced_items(documents, query, callbacks=callbacks)
 
     @override
     def invoke(self, input: Sequence[Document], config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -157,38 +170,23 @@ class EdgeOrder(
         changed = PlacementSettings.model_fields.keys() & self.model_fields_set
         return {name: to_plain(getattr(self, name), name) for name in sorted(changed)}
 
-    def _place(
-        self,
-        documents: Sequence[Document],
-        query: str | None = None,
-        callbacks: Callbacks = None,
-        reserve: Reserve | None = None,
-    ) -> Placement:
-        placement = self.place_view(self._view(documents), query, reserve=reserve)
-        dispatch(placement, callbacks)
-        return placement
-
-    async def _aplace(
-        self,
-        documents: Sequence[Document],
-        query: str | None = None,
-        callbacks: Callbacks = None,
-        reserve: Reserve | None = None,
-    ) -> Placement:
-        placement = await self.aplace_view(self._view(documents), query, reserve=reserve)
-        await adispatch(placement, callbacks)
-        return placement
-
-    def _view(self, documents: Sequence[Document]) -> Documents:
+    @override
+    def view(self, documents: Sequence[Document]) -> Documents:
         return Documents(documents, self, self.document_prompt)
 
-    def placed(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
-        """Return the documents of a placement: the very objects, or copies where something was changed."""
-        return self.placed_items(documents, placement, with_body, _annotate)
+    @override
+    def copied(self, document: Document, body: str | None, added: Mapping[str, Any]) -> Document:
+        copy = with_body(document, body)
+        copy.metadata.update(added)
+        return copy
 
 
-def _annotate(document: Document, annotation: dict[str, Any]) -> None:
-    document.metadata["edgeorder"] = annotation
+def _known(method: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return keywords once all are known. LangChain's signature takes any, and a misspelt one would get lost."""
+    known = ("query", "reserve", "callbacks")
+    if unknown := sorted(kwargs.keys() - set(known)):
+        raise TypeError(f"EdgeOrder.{method}() takes {', '.join(known)}, not {', '.join(unknown)}")
+    return kwargs
 
 
 def with_labels(placer: EdgeOrder | None) -> EdgeOrder:

@@ -146,7 +146,8 @@ def context_prompt(
     history = [MessagesPlaceholder(history_key, optional=True)] if history_key else []
     literal = [part.replace("{", "{{").replace("}", "}}") for part in prompt.instructions]
     shown = Prompt(prompt.question, literal).around(f"{{{context_key}}}", f"{{{question_key}}}", ())
-    return ContextPrompt(  # type: ignore[call-arg]  # the variables are found in the messages
+    return ContextPrompt(
+        input_variables=[],  # found in the messages
         messages=[*history, HumanMessagePromptTemplate.from_template(shown)],
         placer=placer,
         system=system,

@@ -1,18 +1,21 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
-import warnings
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from edgeorder.alerts import warn
 from edgeorder.budget import Reserve
-from edgeorder.errors import EdgeOrderWarning
-from edgeorder.selecting import check_top_n
+from edgeorder.checks import whole_number
 from langchain_edgeorder.order import EdgeOrder
+
+
+def _checked_k(k: object) -> int | None:
+    return None if k is None else whole_number("k", k, least=1, what="a whole number of documents")
 
 
 class EdgeOrderRetriever(BaseRetriever):
@@ -33,16 +36,16 @@ class EdgeOrderRetriever(BaseRetriever):
 
     base_retriever: RetrieverLike = Field(description="Any Runnable from a query to documents, best first.")
     placer: EdgeOrder = Field(default_factory=EdgeOrder, description="How the documents are placed.")
-    k: int | None = Field(default=None, ge=1, strict=True, description="Return at most this many, the best ones.")
+    k: Annotated[int | None, BeforeValidator(_checked_k)] = Field(
+        default=None, description="Return at most this many, the best ones."
+    )
 
     @model_validator(mode="after")
     def _warn_of_earlier_placing(self) -> Self:
         if _places(self.base_retriever):
-            warnings.warn(
+            warn(
                 "base_retriever places its documents already, so they would be placed twice, or placed before a "
-                "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last.",
-                EdgeOrderWarning,
-                stacklevel=2,
+                "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last."
             )
         return self
 
@@ -78,8 +81,8 @@ class EdgeOrderRetriever(BaseRetriever):
 
     def _placer(self, k: int | None) -> EdgeOrder:
         """Return the placer, with the smaller of `k` and its own `top_n`."""
-        check_top_n(k)
-        limits = [limit for limit in (self.k if k is None else k, self.placer.top_n) if limit is not None]
+        k = self.k if k is None else _checked_k(k)
+        limits = [limit for limit in (k, self.placer.top_n) if limit is not None]
         top_n = min(limits, default=None)
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
 

@@ -1,9 +1,11 @@
 """edgeorder for LlamaIndex: a node postprocessor and a prompt over the shared core."""
 
+from importlib import import_module
+
 from edgeorder.errors import missing_extra
 
 try:
-    import llama_index.core  # noqa: F401
+    import_module("llama_index.core")
 except ImportError as error:
     raise missing_extra("llama-index-core", "llamaindex") from error
 

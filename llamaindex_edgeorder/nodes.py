@@ -104,7 +104,7 @@ class Nodes(ChunkView):
         where = read_locations(
             items,
             [node.metadata for node in nodes],
-            lambda item: len(item.node.get_content(MetadataMode.NONE)),
+            lambda at: len(nodes[at].get_content(MetadataMode.NONE)),
             offset_key=INDEX_KEYS if own.offset_key is None else own.offset_key,
             end_key=None if own.offset_key is None else own.end_key,
             page_key=own.page_key,

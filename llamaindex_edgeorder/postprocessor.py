@@ -1,6 +1,6 @@
 """`EdgeOrderPostprocessor`: the node postprocessor."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import getattr_static
 from typing import Any
 
@@ -10,19 +10,15 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
+from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
-from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
-_INSTEAD = (
-    "Use place(nodes, query_str).block or .prompt; for a question and an instruction in engines, text_qa_template."
-)
 
-
-class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
+class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     """Decide where each retrieved node sits in the prompt, and keep the block within a token budget.
 
     It goes wherever LlamaIndex's `LongContextReorder` went, last among the `node_postprocessors`. All keywords of
@@ -58,6 +54,10 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
+    instead = (
+        "Use place(nodes, query_str).block or .prompt; for a question and an instruction in engines, text_qa_template."
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _without_class_name(cls, data: Any) -> Any:
@@ -71,6 +71,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     def class_name(cls) -> str:
         return "EdgeOrderPostprocessor"
 
+    @override
     def place(
         self, nodes: Sequence[NodeWithScore], query_str: str | None = None, *, reserve: Reserve | None = None
     ) -> Placement:
@@ -86,16 +87,17 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = self.place_view(self._view(nodes), query_str, reserve=reserve)
+        placement = super().place(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
+    @override
     async def aplace(
         self, nodes: Sequence[NodeWithScore], query_str: str | None = None, *, reserve: Reserve | None = None
     ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await self.aplace_view(self._view(nodes), query_str, reserve=reserve)
+        placement = await super().aplace(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -103,8 +105,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, self.place(nodes, _query_of(query_bundle)))
+        return self.placed_items(nodes, _query_of(query_bundle))
 
     @override
     @dispatcher.span
@@ -113,11 +114,20 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
-        self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+        return await self.aplaced_items(nodes, _query_of(query_bundle))
 
-    def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
+    @override
+    def view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
         return Nodes(nodes, self)
+
+    @override
+    def copied(self, node: NodeWithScore, body: str | None, added: Mapping[str, Any]) -> NodeWithScore:
+        copy = with_body(node, body)
+        copy.node.metadata.update(added)
+        for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
+            keys = getattr(copy.node, name)
+            setattr(copy.node, name, [*keys, *(key for key in added if key not in keys)])
+        return copy
 
     def _rerank_starts(self, nodes: Sequence[NodeWithScore], query_str: str | None) -> None:
         rerank = as_rerank(self.rerank)
@@ -130,21 +140,9 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             dispatcher.event(ReRankEndEvent(nodes=placement.by_rank(nodes)))
         send(placement)
 
-    def placed(self, nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
-        """Return the nodes of a placement: the very objects, or copies where something was changed."""
-        return self.placed_items(nodes, placement, with_body, _annotate)
-
 
 _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
 def _query_of(query_bundle: QueryBundle | None) -> str | None:
     return None if query_bundle is None else query_bundle.query_str
-
-
-def _annotate(node: NodeWithScore, annotation: dict[str, Any]) -> None:
-    """Write an annotation into a copy, kept out of the text for LLM and embedding."""
-    node.node.metadata["edgeorder"] = annotation
-    for name in ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys"):
-        keys = getattr(node.node, name)
-        setattr(node.node, name, keys if "edgeorder" in keys else [*keys, "edgeorder"])

@@ -256,3 +256,20 @@ def test_llamaindex_passes(run):
     answer, sources = out.split("The answer")[1].split("Its sources:")
     assert set(re.findall(r"\[\d+\]", answer)) == set(re.findall(r"^\[\d+\]", sources, re.MULTILINE)) != set()
     assert "long-stays §4, found at rank 1" in sources
+
+
+def test_third_adapter(run):
+    """The component sends what fits, the best first, neighbours in the order of their document, and names the rest."""
+    out = run("third_adapter.py")
+    rows = re.findall(r"^ +(\d+) +(\d+)  (\S+) §(\d+)$", out, re.MULTILINE)
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    assert rows[0][1] == "1"
+    assert number_after(out, "bytes);") <= 2000
+    assert [row[3] for row in rows if row[2] == "approvals"] == ["1", "2", "3"]
+    assert len(rows) + len(re.findall(r"\(rank \d+\)", out)) == 20
+
+
+def test_the_third_adapter_is_short():
+    """It is as short as its first line says."""
+    code = (EXAMPLES / "third_adapter.py").read_text(encoding="utf-8")
+    assert code.split("class Documents(")[1].split("\n\n\ndef main")[0].count("\n") < 70

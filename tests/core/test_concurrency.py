@@ -46,12 +46,8 @@ async def crowded(calls: int, **settings: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"budget": Budget(60, words, "compress")},
-        {"budget": Budget(60, words, "compress"), "rerank": longest},
-        {"budget": Budget(60, words, "compress"), "rerank": alongest, "dedupe": "near"},
         {"budget": Budget(60, words, "truncate"), "rerank": longest},
         {"budget": 200, "prompt": Prompt("both")},
-        {"dedupe": "near"},
         {"dedupe": "text", "rerank": Rerank(alongest, on_error="input_order")},
     ],
     ids=str,

@@ -26,6 +26,7 @@ def chunks_of(*sizes: int) -> list[Chunk]:
     return [Chunk(" ".join(f"w{number}x{word}" for word in range(size))) for number, size in enumerate(sizes)]
 
 
+@pytest.mark.case(12, 33)
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 @settings(max_examples=300, deadline=None)
 @given(
@@ -78,6 +79,7 @@ def test_a_larger_budget_never_loses_a_chunk_under_stop(chunks: list[Chunk], cou
     assert sorted(large.ranks) == list(range(1, len(large.ranks) + 1))
 
 
+@pytest.mark.case(33)
 def test_packing_walks_down_the_ranks() -> None:
     """Six chunks of ten words and room for thirty keep ranks 1, 2, 3, bookended 1, 3, 2."""
     placement = place(chunks_of(*[10] * 6), budget=Budget(30, words), order="bookend")
@@ -175,6 +177,7 @@ def test_joined_text_that_needs_more_than_its_parts_loses_the_lowest_rank() -> N
     assert placement.dropped == (Dropped(2, 3, "budget", 3),)
 
 
+@pytest.mark.case(35)
 def test_real_tokens_of_a_joined_text_are_counted() -> None:
     """With tiktoken, too, parts can need fewer tokens than their join: the join is what counts."""
     chunks = [Chunk("a"), Chunk("1")]
@@ -185,6 +188,7 @@ def test_real_tokens_of_a_joined_text_are_counted() -> None:
     assert place(chunks, budget=Budget(4, "cl100k_base"), layout=Layout(separator="  ")).tokens == 4
 
 
+@pytest.mark.case(28)
 def test_templates_and_separators_are_counted() -> None:
     """Heads, tails and separators use the budget like the bodies between them."""
     chunks = [Chunk("a b", head="x ", tail=" y")] * 3
@@ -207,6 +211,7 @@ def test_overflow_error_holds_for_the_joined_block_too() -> None:
         place(chunks_of(3, 3), budget=Budget(8, lambda text: words(text) + 3 * ("\n\n" in text[1:]), "error"))
 
 
+@pytest.mark.case(28)
 @pytest.mark.parametrize(
     ("reserve", "room"), [(0, 1000), (900, 100), ("a b c", 997), (["a b c", 500, "d"], 496), ((), 1000)]
 )
@@ -217,6 +222,7 @@ def test_a_reserve_shares_the_window(reserve: Any, room: int) -> None:
     assert (placement.record.budget, placement.record.room) == (1000, room)
 
 
+@pytest.mark.case(28)
 @pytest.mark.parametrize("reserve", [1000, 1100, "x " * 1000])
 def test_a_reserve_that_leaves_nothing_is_an_error(reserve: Any) -> None:
     """A window that is used up is an error, never a negative budget."""

@@ -40,6 +40,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.case(47)
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 @given(chunks=st.lists(CHUNK, max_size=10), settings=SETTINGS)
 def test_kept_and_dropped_are_disjoint_and_complete_and_nothing_is_changed(
@@ -69,6 +70,7 @@ def test_bookend_puts_the_best_unit_first_and_the_second_best_last(n: int, group
         assert list(placement.indices[-len(units[1]) :]) == units[1]
 
 
+@pytest.mark.case(65)
 def test_positions_in_the_record_are_those_of_the_rendered_text() -> None:
     """Markers found in the block stand in the recorded order."""
     chunks = [Chunk(f"<{i}> " + "x" * 1000, source=i % 3, offset=i) for i in range(9)]
@@ -77,6 +79,7 @@ def test_positions_in_the_record_are_those_of_the_rendered_text() -> None:
     assert found == [chunk.index for chunk in placement.record.placed] == list(placement.indices)
 
 
+@pytest.mark.case(26)
 @pytest.mark.parametrize("n", [0, 1])
 def test_empty_and_single_lists(n: int) -> None:
     """Empty in, empty out; one chunk is a block; both with every setting at once."""
@@ -107,6 +110,7 @@ def test_apply_and_by_rank_pick_from_any_parallel_list() -> None:
             method("abcd")
 
 
+@pytest.mark.case(113)
 def test_the_block_is_what_was_asked_for() -> None:
     """Heads, tails and the separator are in the block; without a budget it has no token count."""
     chunks = [Chunk("a", head="1: "), Chunk("b", tail=".")]
@@ -200,6 +204,7 @@ def test_the_same_input_gives_the_same_bytes_in_any_thread_or_task() -> None:
     assert found == asyncio.run(many()) == {_placed_bytes()}
 
 
+@pytest.mark.case(60)
 def test_the_same_input_gives_the_same_bytes_for_any_hash_seed() -> None:
     """The order of hashing never shows."""
     code = "import sys; from test_placing import _placed_bytes; sys.stdout.buffer.write(_placed_bytes())"

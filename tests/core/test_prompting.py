@@ -50,6 +50,7 @@ def test_a_bare_place_is_a_prompt(place_of_question: Any) -> None:
 HOSTILE = "{block} {question} {0} %s $x \\1 \\g<0> {{query}} {% if %}"
 
 
+@pytest.mark.case(38)
 @pytest.mark.parametrize("place_of_question", ["before", "after", "both"])
 def test_nothing_is_expanded(place_of_question: Any) -> None:
     """Braces and placeholders in question, instruction and passage stay as they are."""

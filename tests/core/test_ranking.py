@@ -21,6 +21,7 @@ def ranked(scores: list[Any], **settings: Any) -> list[int]:
     return list(place(chunks, order="relevance", reading="off", **settings).indices)
 
 
+@pytest.mark.case(20, 59)
 @pytest.mark.parametrize(
     ("scores", "rank_by", "expected"),
     [
@@ -59,6 +60,7 @@ def test_scores_of_other_number_types_become_floats() -> None:
     ]
 
 
+@pytest.mark.case(3, 59)
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_without_any_score_the_input_order_counts_with_a_warning(missing: float | None) -> None:
     """Nothing to sort by is no reason to shuffle, and not a silent one."""
@@ -73,11 +75,13 @@ def test_stale_scores_do_not_undo_a_rerank() -> None:
     assert "the scores disagree with the input order, which was kept as the ranking" in placement.record.notes
 
 
+@pytest.mark.case(68)
 def test_scores_of_different_scales_do_not_disturb_the_default() -> None:
     """A merged list of cosines and BM25 scores keeps the order that it came in."""
     assert ranked([0.81, 14.2, 0.79, 9.1]) == [0, 1, 2, 3]
 
 
+@pytest.mark.case(6)
 @pytest.mark.parametrize(
     ("scores", "rank_by", "advice"),
     [([0.30, 0.32, 0.41], "score", "distance"), ([0.9, 0.8, 0.7], "distance", "score")],
@@ -97,6 +101,7 @@ def test_a_list_sorted_the_right_way_does_not_warn() -> None:
         ranked([0.1, 0.9, 0.5], rank_by="score")
 
 
+@pytest.mark.case(8)
 @pytest.mark.parametrize("order", ["bookend", "bookend_tail"])
 @pytest.mark.parametrize("n", [5, 6, 20])
 def test_a_list_that_was_placed_already_warns(order: str, n: int) -> None:
@@ -117,6 +122,7 @@ def test_other_lists_do_not_look_placed() -> None:
         ranked([5, 3, 1, 2, 4], query="q", rerank=lambda query, texts: [1, 2, 3, 4, 5])
 
 
+@pytest.mark.case(110)
 def test_a_callable_ranks_by_any_key_larger_first() -> None:
     """Newest first: dates as text, date or datetime mix, and a missing one comes last."""
     dates = ["2024-05-01", None, date(2026, 1, 2), datetime(2025, 3, 4, 12, 30), "2023-12-31"]

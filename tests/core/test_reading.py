@@ -41,6 +41,7 @@ def test_neighbours_are_read_in_document_order_at_the_best_members_rank() -> Non
     assert placed(chunks) == ["A3", "A4", "B1", "A9"]
 
 
+@pytest.mark.case(22)
 def test_sections_four_one_seven_of_a_source_are_read_one_four_seven() -> None:
     """With `reading="source"` a source is read from its beginning, however it was ranked."""
     chunks = [*ordinals(4, 1, source="A"), *ordinals(7, source="A"), *ordinals(2, source="B")]
@@ -49,6 +50,7 @@ def test_sections_four_one_seven_of_a_source_are_read_one_four_seven() -> None:
     assert placed(chunks, reading="runs") == ["4", "1", "7", "2"]
 
 
+@pytest.mark.case(108)
 def test_a_source_ranks_by_its_best_member_not_by_their_number() -> None:
     """Eight chunks of one source do not push the best chunk of another from the head."""
     chunks = [*ordinals(1, source="B"), *ordinals(*range(2, 10), source="A")]
@@ -72,6 +74,7 @@ def test_character_spans_are_neighbours_within_a_small_gap(pairs: list[tuple[int
     assert [TEXT.index(text) for text in placed(spans(*pairs))] == expected
 
 
+@pytest.mark.case(24)
 @pytest.mark.parametrize(
     ("offsets", "expected"),
     [
@@ -91,6 +94,7 @@ def test_ordinals_of_every_kind_make_runs(offsets: list[Any], expected: list[str
     assert placed(ordinals(*offsets)) == expected
 
 
+@pytest.mark.case(51)
 def test_equal_places_keep_rank_order() -> None:
     """Three chunks of one page without a finer key stay as they were ranked."""
     chunks = [Chunk(text, source="s", offset="12") for text in ("c", "a", "b")]
@@ -98,6 +102,7 @@ def test_equal_places_keep_rank_order() -> None:
     assert placed(chunks, reading="source") == ["c", "a", "b"]
 
 
+@pytest.mark.case(25)
 def test_mixed_places_sort_the_same_whatever_the_input_order() -> None:
     """Numbers, texts, dates and missing places have one order; those missing go last."""
     offsets: list[Any] = [3, "2", "iv", 1.5, (2, 1)]
@@ -108,6 +113,7 @@ def test_mixed_places_sort_the_same_whatever_the_input_order() -> None:
         assert placed(ordinals(*shuffled, None), reading="source") == expected
 
 
+@pytest.mark.case(23)
 def test_chunks_without_a_source_stand_alone() -> None:
     """Missing, empty and NaN sources never form a group, although their places would be neighbours."""
     chunks = [Chunk(f"{i}", source=source, offset=9 - i) for i, source in enumerate([None, None, "", "", math.nan])]
@@ -159,6 +165,7 @@ KEYS = st.recursive(
 )
 
 
+@pytest.mark.case(25)
 @given(st.lists(KEYS, max_size=8), st.sampled_from(["runs", "source"]))
 def test_no_place_is_an_exception(offsets: list[Any], reading: str) -> None:
     """Whatever stands in the metadata, chunks are placed, each once, and sort keys are comparable."""

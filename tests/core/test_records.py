@@ -44,6 +44,7 @@ def test_a_record_tells_everything_about_every_chunk() -> None:
     assert [chunk.index for chunk in record.dropped] == [2]
 
 
+@pytest.mark.case(19)
 def test_a_record_survives_json() -> None:
     """A record that went through JSON equals the original; NaN, surrogates and odd sources do not break it."""
     record = place(some_chunks(), recorders=[]).record

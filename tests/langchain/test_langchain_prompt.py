@@ -22,6 +22,7 @@ def documents(*bodies: str) -> list[Document]:
     return [Document(body, metadata={"source": f"s{n}", "start_index": 0}) for n, body in enumerate(bodies)]
 
 
+@pytest.mark.case(29)
 @pytest.mark.parametrize(
     ("template", "kept"),
     [

@@ -1,5 +1,6 @@
 """`EdgeOrderRetriever`: any retriever, its best documents placed."""
 
+import numpy as np
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
@@ -39,6 +40,8 @@ class TestK:
             (2, None, 3, "AB"),
             (2, 5, 3, "ACB"),
             (100, None, None, "ACEGHFDB"),
+            (np.int64(3), None, None, "ACB"),
+            (None, np.int8(4), np.int32(9), "ACDB"),
         ],
     )
     async def test_best_k(self, constructor, call, top_n, expected, base, spelt):
@@ -70,7 +73,7 @@ class TestK:
     @pytest.mark.parametrize("k", [0, -1, True, 1.0, "3"])
     def test_refused_in_the_constructor(self, k, base):
         """A k that keeps nothing or is no whole number is refused at construction, naming k."""
-        with pytest.raises(ValueError, match=r"\bk\n"):
+        with pytest.raises((ValueError, TypeError), match=r"\bk\b"):
             EdgeOrderRetriever(base_retriever=base, k=k)
 
     @pytest.mark.parametrize(("k", "error"), [(0, ValueError), (-1, ValueError), (True, TypeError), (2.5, TypeError)])
@@ -102,6 +105,7 @@ class TestBaseRetriever:
         assert spelt(await retriever.ainvoke("?")) == "ACDB"
         assert spelt(retriever.invoke("?")) == "ACEGHFDB"
 
+    @pytest.mark.case(8)
     @pytest.mark.parametrize("kind", ["retriever", "chain", "compressor", "pipeline"])
     def test_placed_twice(self, base, spelt, kind):
         """Placing what is placed already, as far as that can be seen, is pointed out, and still works."""
@@ -120,6 +124,7 @@ class TestBaseRetriever:
             outer = EdgeOrderRetriever(base_retriever=inner, placer=BOOKEND)
         assert spelt(outer.invoke("?")) == "ACEDB"
 
+    @pytest.mark.case(78)
     def test_configurable_fields(self, store, query):
         """A base retriever with configurable fields is configured by the chain around it."""
         base = store.as_retriever().configurable_fields(search_kwargs=ConfigurableField(id="search"))
@@ -138,6 +143,7 @@ class TestBaseRetriever:
         retriever = EdgeOrderRetriever(base_retriever=base, placer=BOOKEND)
         assert spelt(retriever.invoke("?", first="E", k=3)) == "EGF"
 
+    @pytest.mark.case(76)
     async def test_callbacks(self, events, retriever, query):
         """The base retriever runs as a child of ours, so its runs are traced."""
         ours = EdgeOrderRetriever(base_retriever=retriever)
@@ -145,19 +151,6 @@ class TestBaseRetriever:
         await ours.ainvoke(query, config={"callbacks": [events]})
         bases = [run for run, name in events.names.items() if name == "VectorStoreRetriever"]
         assert [events.path(run) for run in bases] == [["VectorStoreRetriever", "EdgeOrderRetriever"]] * 2
-
-    async def test_query_reaches_the_scorer(self, base, spelt):
-        """The scorer gets the very query of the call, and the texts in the base retriever's order."""
-        calls = []
-
-        def scorer(query, texts):
-            calls.append((query, texts))
-            return [ord(text) for text in texts]
-
-        retriever = EdgeOrderRetriever(base_retriever=base, placer=EdgeOrder(rerank=scorer, order="relevance"))
-        assert spelt(retriever.invoke("first?")) == "HGFEDCBA"
-        assert spelt(await retriever.ainvoke("second?")) == "HGFEDCBA"
-        assert calls == [("first?", list("ABCDEFGH")), ("second?", list("ABCDEFGH"))]
 
 
 def test_real_retrieval(store, query):

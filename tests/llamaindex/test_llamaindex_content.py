@@ -82,6 +82,7 @@ def test_the_block_is_what_the_llm_sees(shape: str, kind: Any, overflow: Any, wh
     assert (shortened > 0) is (overflow == "truncate")
 
 
+@pytest.mark.case(29)
 @pytest.mark.parametrize(("excluded", "kept"), [([], 0), (["long"], 1)], ids=["sent", "excluded"])
 def test_metadata_counts_when_it_is_sent(excluded: list[str], kept: int) -> None:
     """A node of 10 tokens with 40 of metadata exceeds a budget of 30, unless the metadata is kept from the LLM."""
@@ -135,6 +136,7 @@ def test_the_tokenizer_of_settings_counts_as_it_stands_at_the_call() -> None:
         assert records[0].counter == "llama_index Settings.tokenizer"
 
 
+@pytest.mark.case(12)
 @pytest.mark.usefixtures("tokenizer_of_words")
 @pytest.mark.parametrize(("counter", "name", "kept"), [(len, "len", 1), ("cl100k_base", "cl100k_base", 5)])
 def test_a_counter_of_the_budget_comes_before_settings(counter: Any, name: str, kept: int) -> None:

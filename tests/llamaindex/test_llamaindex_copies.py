@@ -1,4 +1,4 @@
-"""Nothing of the caller's is changed: the same nodes come back, or copies that keep everything."""
+"""Copies of every kind of node keep everything but what was asked for."""
 
 from copy import deepcopy
 from typing import Any
@@ -75,49 +75,7 @@ def _nodes() -> list[NodeWithScore]:
     return [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes)]
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"order": "bookend", "rank_by": "score"},
-        {"budget": Budget(100, overflow="truncate"), "order": "reverse"},
-        {"budget": 60, "dedupe": "text", "top_n": 3},
-        {"annotate": True, "order": "bookend"},
-        {"annotate": True, "budget": Budget(100, overflow="truncate"), "rerank": lambda q, texts: range(len(texts))},
-    ],
-    ids=["default", "order", "truncate", "cuts", "annotate", "all"],
-)
-async def test_nothing_of_the_input_is_changed(settings: dict[str, Any]) -> None:
-    """The list, its nodes, their metadata and scores are the same before and after, sync and async."""
-    nodes = _nodes()
-    before, objects = deepcopy(nodes), list(nodes)
-    post = EdgeOrderPostprocessor(**settings)
-    first = post.postprocess_nodes(nodes, query_str="q")
-    texts = [node.node.get_content(MetadataMode.ALL) for node in first]
-    await post.apostprocess_nodes(nodes, query_str="q")
-    assert nodes == before
-    assert all(node is original for node, original in zip(nodes, objects, strict=True))
-    assert [node.node.get_content(MetadataMode.ALL) for node in first] == texts
-
-
-def test_the_same_objects_come_back() -> None:
-    """Without shortening or annotation the returned list holds the very objects that were given."""
-    nodes = _nodes()
-    returned = EdgeOrderPostprocessor(order="bookend", budget=100).postprocess_nodes(nodes)
-    assert 1 < len(returned) < len(nodes)
-    assert {id(node) for node in returned} < {id(node) for node in nodes}
-    assert all("edgeorder" not in node.metadata for node in returned)
-
-
-def test_only_the_shortened_node_is_a_copy() -> None:
-    """With `overflow="truncate"` the nodes that fit whole are the given objects, and one is a copy."""
-    nodes = _nodes()
-    returned = EdgeOrderPostprocessor(budget=Budget(120, overflow="truncate")).postprocess_nodes(nodes)
-    assert [node is original for node, original in zip(returned, nodes, strict=False)] == [True] * 3 + [False]
-    assert len(returned) == 4
-    assert returned[3].node.get_content(MetadataMode.NONE) == "Rule 3 says this. It says that too."
-
-
+@pytest.mark.case(74)
 @pytest.mark.parametrize("annotate", [False, True])
 @pytest.mark.parametrize("wrapper", [NodeWithScore, Hit])
 @pytest.mark.parametrize("kind", KINDS)

@@ -57,6 +57,7 @@ FACES: dict[str, tuple[Callable[..., Any], str, str, int, int]] = {
 }
 
 
+@pytest.mark.case(80)
 @pytest.mark.parametrize("face", FACES)
 def test_a_call_leaves_one_record_and_the_llm_sees_the_recorded_order(
     face: str, short_index: VectorStoreIndex, make_llm: Any, make_memory: Any, events: Any, markers: Any
@@ -72,6 +73,7 @@ def test_a_call_leaves_one_record_and_the_llm_sees_the_recorded_order(
     _check(records, events, llm, calls, markers)
 
 
+@pytest.mark.case(41)
 @pytest.mark.parametrize("face", FACES)
 async def test_an_async_call_leaves_one_record_and_the_llm_sees_the_recorded_order(
     face: str, short_index: VectorStoreIndex, make_llm: Any, make_memory: Any, events: Any, markers: Any
@@ -95,6 +97,7 @@ def _check(records: list[Any], events: Any, llm: Any, calls: int, markers: Any) 
     assert markers(*llm.prompts) == [chunk.id for chunk in records[0].placed]
 
 
+@pytest.mark.case(80)
 @pytest.mark.parametrize("asynchronous", [False, True])
 async def test_the_retriever_tool_gives_the_agent_the_recorded_order(
     asynchronous: bool, short_index: VectorStoreIndex, events: Any, markers: Any
@@ -140,6 +143,7 @@ def test_condensing_a_follow_up_leaves_one_record(
     assert [markers(prompt) for prompt in llm.prompts] == [[], [chunk.id for chunk in records[0].placed]]
 
 
+@pytest.mark.case(81)
 def test_citation_numbers_follow_the_recorded_order(short_index: VectorStoreIndex, make_llm: Any) -> None:
     """With a large citation_chunk_size source k of the prompt and of the response is the node at position k - 1."""
     llm = make_llm()
@@ -153,6 +157,7 @@ def test_citation_numbers_follow_the_recorded_order(short_index: VectorStoreInde
     assert [match.groups() for match in cited] == numbered
 
 
+@pytest.mark.case(81)
 def test_nodes_that_a_citation_engine_splits_keep_our_order(embedding: Any, make_llm: Any) -> None:
     """Two nodes over the citation chunk size become four sources: both parts of the first, then of the second."""
     nodes = [TextNode(id_=f"n{i}", text=" ".join(f"Clause <<{i}.{j}>> is valid." for j in range(80))) for i in (1, 2)]
@@ -171,6 +176,7 @@ def test_nodes_that_a_citation_engine_splits_keep_our_order(embedding: Any, make
     assert clauses == [f"{chunk.id.removeprefix('n')}.{j}" for chunk in records[0].placed for j in range(80)]
 
 
+@pytest.mark.case(83)
 @pytest.mark.parametrize(("edgeorder_last", "kept"), [(True, 1), (False, 5)])
 def test_sentence_windows_are_counted_when_edgeorder_comes_last(
     edgeorder_last: bool, kept: int, embedding: Any, make_llm: Any
@@ -192,6 +198,7 @@ def test_sentence_windows_are_counted_when_edgeorder_comes_last(
     assert (len(Settings.tokenizer(context)) <= 100) is edgeorder_last
 
 
+@pytest.mark.case(57)
 def test_the_question_survives_a_small_chat_memory(embedding: Any, make_memory: Any) -> None:
     """With a memory of 200 tokens and 5 nodes of 100, a budget of 120 leaves the question in the prompt and memory."""
     nodes = [TextNode(text=" ".join([f"word{i}"] * 50)) for i in range(5)]
@@ -225,6 +232,7 @@ class FirstPages(EdgeOrderPostprocessor):
         return super()._postprocess_nodes(nodes[: self.first], query_bundle)
 
 
+@pytest.mark.case(94)
 @pytest.mark.parametrize("asynchronous", [False, True])
 async def test_a_users_subclass_works_in_a_query_engine(
     asynchronous: bool, short_index: VectorStoreIndex, make_llm: Any, markers: Any

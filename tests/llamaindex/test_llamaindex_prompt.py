@@ -123,6 +123,7 @@ def test_in_a_chat_engine_over_the_query_engine(short_index: VectorStoreIndex, m
 BRACES = "{context_str} {query_str} {instruction} {{x}} {0} {} { }"
 
 
+@pytest.mark.case(38)
 @pytest.mark.parametrize("mode", ["compact", "refine", "simple_summarize", "compact_accumulate"])
 def test_braces_are_never_expanded(mode: str, make_llm: Any) -> None:
     """Placeholders and braces in instruction, node and question reach the LLM as they are written."""

@@ -6,8 +6,7 @@ import pytest
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-import edgeorder.records
-from edgeorder import EdgeOrderWarning, Rerank, RerankError, capture
+from edgeorder import capture
 from llamaindex_edgeorder import EdgeOrderPostprocessor, OrderEvent
 
 
@@ -37,15 +36,6 @@ class AsyncAlphabet(Alphabet):
 
     async def acall(self, query: str, texts: list[str]) -> list[float]:
         return self(query, texts)
-
-
-@pytest.mark.parametrize("settings", [{}, {"order": "bookend", "rank_by": "input", "budget": 6000, "top_n": 5}])
-async def test_it_works_without_a_query(settings: dict[str, Any]) -> None:
-    """Ordering and packing need no query, sync or async."""
-    post = EdgeOrderPostprocessor(**settings)
-    expected = "ACEDB" if settings else "ABCDE"
-    assert _ids(post.postprocess_nodes(_nodes())) == _ids(await post.apostprocess_nodes(_nodes())) == expected
-    assert _nodes()[0].node_id == post.place(_nodes()).apply("ABCDE")[0] == "A"
 
 
 async def test_rerank_without_a_query_names_the_parameter(events: Any) -> None:
@@ -108,57 +98,14 @@ async def test_without_a_scorer_there_is_no_rerank_event(events: Any) -> None:
     assert scorer.asked == events.of(ReRankStartEvent) == events.of(ReRankEndEvent) == []
 
 
-async def test_a_scorer_that_fails_raises_or_keeps_the_order() -> None:
-    """A failing scorer raises RerankError; with `on_error="input_order"` the order stays and the record says why."""
-
-    def broken(query: str, texts: list[str]) -> list[float]:
-        raise TimeoutError("too slow")
-
-    with pytest.raises(RerankError, match="TimeoutError: too slow"):
-        EdgeOrderPostprocessor(rerank=broken).postprocess_nodes(_nodes(), query_str="q")
-    post = EdgeOrderPostprocessor(rerank=Rerank(broken, on_error="input_order"), order="bookend")
-    with capture() as records:
-        with pytest.warns(EdgeOrderWarning, match="rerank failed"):
-            assert _ids(post.postprocess_nodes(_nodes(), query_str="q")) == "ACEDB"
-        with pytest.warns(EdgeOrderWarning, match="rerank failed"):
-            assert _ids(await post.apostprocess_nodes(_nodes(), query_str="q")) == "ACEDB"
-    assert records[0] == records[1]
-    assert records[0].notes[0] == "rerank failed, the order before it was kept: TimeoutError: too slow"
-
-
-@pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return a list that grows by one whenever a record is built."""
-    calls: list[Any] = []
-    original = edgeorder.records.build_record
-
-    def counting(*args: Any, **settings: Any) -> Any:
-        calls.append(args)
-        return original(*args, **settings)
-
-    monkeypatch.setattr(edgeorder.records, "build_record", counting)
-    return calls
-
-
-async def test_no_record_is_built_when_nobody_listens(built: list[Any]) -> None:
-    """Without recorder, capture and event handler no record is built, in any kind of call."""
-    post = EdgeOrderPostprocessor(order="bookend", budget=100, rerank=Alphabet())
-    post.postprocess_nodes(_nodes(), query_str="q")
-    await post.apostprocess_nodes(_nodes(), query_str="q")
-    post.place(_nodes(), "q")
-    await post.aplace(_nodes(), "q")
-    assert built == []
-
-
-async def test_one_record_is_built_for_all_who_listen(built: list[Any], events: Any) -> None:
-    """Recorders, captures and event handlers of one call share one record."""
+async def test_the_event_has_the_record(events: Any) -> None:
+    """Recorders, captures and event handlers of one call get the same record."""
     kept: list[Any] = []
     post = EdgeOrderPostprocessor(order="bookend", recorders=[kept.append])
-    with capture() as outer, capture() as inner:
+    with capture() as records:
         post.postprocess_nodes(_nodes())
         await post.apostprocess_nodes(_nodes())
-    assert len(built) == 2
-    assert kept == outer == inner
+    assert kept == records
     assert [event.record for event in events.of(OrderEvent)] == [record.to_dict() for record in kept]
     assert events.of(OrderEvent)[0].class_name() == "OrderEvent"
 
@@ -172,34 +119,24 @@ async def test_events_belong_to_the_span_of_the_call(events: Any) -> None:
     assert spans == ["EdgeOrderPostprocessor._postprocess_nodes", "EdgeOrderPostprocessor._apostprocess_nodes"]
 
 
-def test_a_listener_that_fails_never_fails_the_query(events: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """A recorder that raises is logged, the other listeners still get the record, and the nodes come back."""
+async def test_a_node_without_a_score_is_no_item() -> None:
+    """A bare node is named with its index and type, as is what is no node at all."""
+    for nodes in ([TextNode(text="A")], [*_nodes("AB"), TextNode(text="C")]):
+        for call in (EdgeOrderPostprocessor().postprocess_nodes, EdgeOrderPostprocessor().place):
+            with pytest.raises(TypeError, match=rf"nodes\[{len(nodes) - 1}\] is a TextNode, not a NodeWithScore"):
+                call(nodes)
 
-    def broken(record: Any) -> None:
-        raise OSError("disk full")
 
-    post = EdgeOrderPostprocessor(recorders=[broken], order="reverse")
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_placement_leads_to_the_nodes_as_placed(asynchronous: bool) -> None:
+    """`placed` makes of a placement what `postprocess_nodes` returns, from the one record that it left."""
+    post, nodes = EdgeOrderPostprocessor(order="bookend", annotate=True, top_n=4), _nodes()
     with capture() as records:
-        assert _ids(post.postprocess_nodes(_nodes())) == "EDCBA"
-    assert len(records) == len(events.of(OrderEvent)) == 1
-    assert "disk full" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("nodes", "message"),
-    [
-        ([*_nodes("AB"), "C"], r"nodes\[2\] is a str, not a NodeWithScore"),
-        ([TextNode(text="A")], r"nodes\[0\] is a TextNode, not a NodeWithScore"),
-        ("ABC", r"nodes must be a list of NodeWithScore, not str"),
-    ],
-    ids=["a str among nodes", "a node without score", "a str"],
-)
-async def test_what_is_no_node_is_named(nodes: Any, message: str) -> None:
-    """An item of another type raises TypeError that names its index and type."""
-    post = EdgeOrderPostprocessor()
-    with pytest.raises(TypeError, match=message):
-        post.postprocess_nodes(nodes)
-    with pytest.raises(TypeError, match=message):
-        await post.apostprocess_nodes(nodes)
-    with pytest.raises(TypeError, match=message):
-        post.place(nodes)
+        placement = await post.aplace(nodes, "q") if asynchronous else post.place(nodes, "q")
+        placed = post.placed(nodes, placement)
+    assert _ids(placed) == "ACDB"
+    assert [node.metadata["edgeorder"]["rank"] for node in placed] == list(placement.ranks) == [1, 3, 4, 2]
+    assert len(records) == 1
+    assert placed == post.postprocess_nodes(nodes, query_str="q")
+    with pytest.raises(ValueError, match="this placement is of 5 items, not 4"):
+        post.placed(nodes[:4], placement)

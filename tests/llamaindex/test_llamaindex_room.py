@@ -61,6 +61,7 @@ CASES = {
 }
 
 
+@pytest.mark.case(58)
 @pytest.mark.parametrize("name", CASES)
 def test_a_budget_of_room_makes_exactly_one_call(
     name: str, long_index: VectorStoreIndex, make_llm: Any, make_memory: Any, markers: Any

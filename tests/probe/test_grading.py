@@ -14,6 +14,7 @@ from edgeorder.probe.grading import Grade, ModelGrader, by_aliases, cites, conta
 from edgeorder.probe.replies import Reply
 
 
+@pytest.mark.case(103)
 @pytest.mark.parametrize(
     ("text", "alias"),
     [
@@ -104,6 +105,7 @@ def test_gold_is_used_when_it_makes_the_difference_or_is_cited() -> None:
     assert is_used(False, False, cited=True)
 
 
+@pytest.mark.case(103)
 async def test_a_model_can_judge(tmp_path: object) -> None:
     asked: list[str] = []
     says = {"Caput mundi": "**Yes**, it does.", "Oslo": "<think>yes?</think> No.", "Hm": "I cannot tell.", "!": ""}

@@ -36,6 +36,7 @@ from edgeorder.probe.replies import ModelError, Reply
 from edgeorder.probe.trials import Setup
 
 
+@pytest.mark.case(105)
 @pytest.mark.parametrize(
     ("reads", "verdict", "best_slots"),
     [
@@ -61,6 +62,7 @@ async def test_a_reader_with_a_flaw_is_found_out(reads: Reads, verdict: str, bes
     assert (length.floor.right, length.ceiling.right, length.changing.right) == (0, 60, 45)
 
 
+@pytest.mark.case(105)
 async def test_a_reader_that_is_blind_to_position_shows_no_effect() -> None:
     """Nothing is proved, larger differences are excluded, and the profile says relevance."""
     found = await probe(model(everywhere), cases(60), stop="fixed")

@@ -54,6 +54,7 @@ async def probed(says: Callable[[int], Reply | None], n: int = 10, at: int | Non
     return await probe(flawed(says, at), cases(n, 5), chunks=(5,), depths=3, stop="fixed", **more)
 
 
+@pytest.mark.case(104)
 @pytest.mark.parametrize(
     ("kind", "at"),
     [(kind, at) for kind in UNUSABLE for at in (1, 5, None) if (kind, at) != ("empty", None)],
@@ -105,6 +106,7 @@ async def test_a_comparison_marks_what_was_cut_too() -> None:
 # Giving up
 
 
+@pytest.mark.case(104)
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))))
 def test_only_what_cannot_become_valid_or_goes_mostly_wrong_is_given_up(counts: tuple[int, int, int]) -> None:
     """A run is given up only when it is invalid as it stands, and always before more is asked in vain."""

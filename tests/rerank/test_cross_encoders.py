@@ -81,6 +81,7 @@ def test_the_best_is_kept_wherever_it_stood(make: Maker, passages: list[str], tr
     assert make().name.split("(")[0] in (placement.record.scorer or "")
 
 
+@pytest.mark.case(62)
 def test_equal_settings_share_one_model(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty scorers with equal settings load one model, other settings another; clearing lets it go."""
     loads = 0
@@ -103,6 +104,7 @@ def test_equal_settings_share_one_model(make: Maker, monkeypatch: pytest.MonkeyP
     assert loads == 2
 
 
+@pytest.mark.case(62)
 def test_clearing_frees_the_memory(folder: Path) -> None:
     """After clear_models nothing holds the model."""
     scorer = CrossEncoderScorer(str(folder), device="cpu")
@@ -134,6 +136,7 @@ def test_threads_that_ask_at_once_load_once(make: Maker, passages: list[str]) ->
     assert len(models_module._models) == 1
 
 
+@pytest.mark.case(42)
 async def test_loading_and_scoring_leave_the_event_loop_alone(make: Maker, passages: list[str]) -> None:
     """While a model is loaded and scores fifty passages, a 10 ms heartbeat never stalls for 100 ms."""
     make()("warm", ["imports"])
@@ -154,6 +157,7 @@ async def test_loading_and_scoring_leave_the_event_loop_alone(make: Maker, passa
     assert max(gaps) < 0.1
 
 
+@pytest.mark.case(44)
 def test_a_long_passage_is_cut_with_one_warning(make: Maker) -> None:
     """Passages beyond the window are scored by their beginning, and one warning says how many they are."""
     texts = [passage(10, 1), passage(200, 2), passage(200, 3), passage(20, 4), passage(200, 5)]
@@ -205,6 +209,7 @@ def test_at_the_deadline_the_model_stops(make: Maker) -> None:
     ].rerank_score == pytest.approx(expected[0], abs=1e-4)
 
 
+@pytest.mark.case(44)
 def test_windows_find_what_stands_at_the_end(make: Maker) -> None:
     """With long_passages="window" the best overlapping window counts: what stands at the end is found."""
     needle = passage(12, 99)
@@ -255,6 +260,7 @@ def test_a_scorer_is_a_value(make: Maker) -> None:
     assert models_module._models == {}
 
 
+@pytest.mark.case(117)
 def test_nothing_is_printed(make: Maker, passages: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     """No progress bar and no print reaches a server's log."""
     make()(QUERY, passages[:5])
@@ -376,6 +382,7 @@ class TestReadyModels:
         assert list(placement.indices) == sorted(range(5), key=lambda index: -truth[index])
         assert placement.record.scorer == "CrossEncoderScorer(CrossEncoder)"
 
+    @pytest.mark.case(98)
     def test_an_object_with_predict_needs_no_torch(self) -> None:
         """Any object with predict(pairs) will do, whatever keywords it knows."""
 
@@ -438,6 +445,7 @@ class TestReadyModels:
         with pytest.warns(EdgeOrderWarning, match="no usable score for 1 of 2 texts"):
             assert place([Chunk("a"), Chunk("b")], query="q", rerank=Odd()).indices == (1, 0)
 
+    @pytest.mark.case(43)
     def test_a_device_error_is_reported_or_survived(self) -> None:
         """Out of memory: an error that names it, or the input order with a warning."""
 
@@ -516,6 +524,7 @@ class TestReadyModels:
         with pytest.raises(TypeError, match="object with predict"):
             CrossEncoderScorer(3)
 
+    @pytest.mark.case(43)
     def test_settings_reach_the_library(self, folder: Path) -> None:
         """Device, length and model keywords are those of the loaded model; remote code is off unless asked for."""
         scorer = CrossEncoderScorer(str(folder), device="cpu", max_length=77, model_kwargs={"dtype": "float64"})
