@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from numbers import Integral, Rational, Real
 from pathlib import Path
 from typing import Any
 
 from edgeorder.placement import Placement
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
-from edgeorder.sortable import as_text
+from edgeorder.sortable import as_scalar, as_text
 
 VERSION = 1
 _writing = threading.Lock()
@@ -211,7 +210,7 @@ def build_record(placement: Placement, *, text: bool = False) -> OrderRecord:
             rank=rank,
             position=position_of.get(index),
             number=None if index not in position_of else position_of[index] + placement._first,
-            source=_scalar(sources[index]),
+            source=as_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],
             rerank_score=rerank_scores[index] if rerank_scores else None,
@@ -263,13 +262,3 @@ def _notes(placement: Placement, scores: Sequence[float | None]) -> Iterator[str
 
 def _identity(id: object, body: str) -> str:
     return as_text(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _scalar(value: object) -> str | int | float | None:
-    """Return a value of any kind as one of JSON: whole numbers of more than 64 bits as text, NaN as None."""
-    if value is None or type(value) is str:
-        return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-        return number if number.bit_length() <= 64 else as_text(number)
-    return as_score(value) if isinstance(value, Real) and not isinstance(value, Rational) else as_text(value)
