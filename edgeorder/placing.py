@@ -310,13 +310,12 @@ def _order(
             order, reason = ORDERS[name], f"{reason}; {why}"
     else:
         order, name, reason = plan.order, order_name(plan.order), "asked for"
-    permute: Order = order if order is ORDERS.get(name) else partial(checked_permutation, order)
-    slots = permute(n)
+    permute = order if order is ORDERS.get(name) else partial(checked_permutation, order)
     if units is None:
+        slots = permute(n)
         return slots if type(kept) is range else [kept[slot] for slot in slots], None, name, reason, notes
+    slots = permute(n)
     if plan.reading == "runs":
-        if isinstance(plan.order, PositionProfile) and plan.order.shows(n + 1):
-            permute = plan.order.order
         units, slots, more = near_head(units, slots, permute)
         notes += more
     return [rank for slot in slots for rank in units[slot]], units, name, reason, notes

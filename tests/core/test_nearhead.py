@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeorder import ORDERS, Chunk, PositionProfile, place
+from edgeorder import ORDERS, Chunk, place
 from edgeorder.nearhead import near_head
-from edgeorder.profile import LengthProfile
 
 NOTE = "the run of the best chunk was split so that it is chunk 3 of the block, not {}"
 
@@ -94,13 +93,3 @@ def test_nothing_is_lost(shape: list[list[int]], random: Any) -> None:
         assert sorted(rank for unit in found for rank in unit) == sorted(rank for unit in units for rank in unit)
         assert [min(unit) for unit in found] == sorted(min(unit) for unit in found)
         assert sorted(slots) == list(range(len(found)))
-
-
-@pytest.mark.parametrize("others", [0, 1, 7])
-@pytest.mark.parametrize(("accuracy", "split"), [((0.5, 0.6, 0.7, 0.9), False), ((0.9, 0.7, 0.6, 0.5), True)])
-def test_a_profile_that_learned_the_tail_splits_nothing(accuracy: tuple[float, ...], split: bool, others: int) -> None:
-    """It puts the best last, also where one run is the whole block; one that learned the head does split."""
-    profile = PositionProfile("m", (LengthProfile(20, 60, "shown", True, accuracy),))
-    chunks = [*one_run(5, 4, 3, 2, 1), *(Chunk(f"{at}", source=f"{at}") for at in range(others))]
-    placement = place(chunks, order=profile)
-    assert any("split" in note for note in placement.record.notes) is split
