@@ -58,7 +58,7 @@ def look_up(metadata: Mapping[str, Any], name: Name) -> object:
     if value is None and "." in name:
         value = metadata
         for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = value.get(part) if issubclass(type(value), Mapping) else None
     return value
 
 

@@ -18,8 +18,8 @@ def near_head(
 
     Args:
         units: Each the ranks of its chunks in reading order; the units by their best member.
-        slots: The number of the unit at each position: `permute(len(units))`.
-        permute: The order: the same for any number of units.
+        slots: The number of the unit at each position.
+        permute: The order: gives the slots of one unit more.
 
     Returns:
         Units and slots, and what the record should say.

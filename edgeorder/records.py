@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from numbers import Integral, Rational, Real
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,7 +18,7 @@ from edgeorder.call import Call
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
 from edgeorder.settling import Settled, block_tokens
-from edgeorder.sortable import as_text
+from edgeorder.sortable import as_scalar, as_text
 
 VERSION = 1
 
@@ -281,7 +280,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             rank=rank,
             position=position,
             number=None if position is None else position + settled.first,
-            source=_scalar(sources[index]),
+            source=as_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],
             rerank_score=call.scores[index] if call.scores else None,
@@ -353,13 +352,3 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
 
 def _identity(id: object, body: str) -> str:
     return as_text(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _scalar(value: object) -> str | int | float | None:
-    """Return a value of any kind as one of JSON: whole numbers of more than 64 bits as text, NaN as None."""
-    if value is None or type(value) is str:
-        return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-        return number if number.bit_length() <= 64 else as_text(number)
-    return as_score(value) if isinstance(value, Real) and not isinstance(value, Rational) else as_text(value)

@@ -7,7 +7,7 @@ be compared: `7`, `"7"` and `7.0` are equal, `"10"` comes after `"9"`, `"a10"` a
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from math import inf
+from math import inf, isfinite
 from numbers import Number, Rational, Real
 from operator import index
 from typing import TypeAlias
@@ -19,6 +19,7 @@ _PIECES = re.compile(r"([0-9]{1,18})")
 _MISSING: SortKey = ((-1, 0.0),)  # inside a sequence
 _SIMPLE = frozenset((str, int, type(None)))
 _ITSELF, _BOOL, _BYTES, _MAPPING, _SET = (object() for _ in range(5))
+_EMPTY: frozenset[Hashable] = frozenset({None, "", (), (_BYTES, b""), (_MAPPING, frozenset()), (_SET, frozenset())})
 _NOWHERE = frozenset({((0, -1),), ((1, "-"), (0, 1))})  # the keys of -1 and "-1"
 
 
@@ -76,7 +77,7 @@ def group_key(value: object) -> Hashable:
         key = _group_key(value)
     except Exception:  # noqa: BLE001 - as above; such a value is equal to itself only
         return _ITSELF, id(value)
-    return None if key in ("", (), None) else key
+    return None if key in _EMPTY else key
 
 
 def as_text(value: object) -> str:
@@ -85,6 +86,19 @@ def as_text(value: object) -> str:
         return str(value)
     except Exception:  # noqa: BLE001 - an int of more than 4,300 digits, or the value's own method
         return f"<{type(value).__name__}>"
+
+
+def as_scalar(value: object) -> str | int | float | None:
+    """Return a value as one of JSON: whole numbers of more than 64 bits as text, infinities and the missing as None."""
+    try:
+        found = plain(value)
+    except Exception:  # noqa: BLE001 - as above
+        return as_text(value)
+    if type(found) is int:
+        return found if found.bit_length() <= 64 else as_text(found)
+    if type(found) is float:
+        return found if isfinite(found) else None
+    return None if found is None else as_text(value)
 
 
 def plain(value: object) -> object:
@@ -100,12 +114,12 @@ def plain(value: object) -> object:
         return str.__str__(value)
     if isinstance(value, bool) or value is None:
         return value
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m") and not hasattr(value, "__len__"):
+        return None if _is_missing(value) else str(value)
     if isinstance(value, Rational):
         return value if value.denominator != 1 else index(value.numerator)
     if isinstance(value, Real):
         value = float(value)
-    elif getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m") and not hasattr(value, "__len__"):
-        return None if _is_missing(value) else str(value)
     elif hasattr(value, "tolist"):
         return plain(value.tolist())
     return None if _is_missing(value) else value
@@ -177,9 +191,9 @@ def _group_key(value: object) -> Hashable:
     if isinstance(value, bytes | bytearray):
         return _BYTES, bytes(value)
     if isinstance(value, Mapping):
-        return (_MAPPING, frozenset((_group_key(k), _group_key(v)) for k, v in value.items())) if value else ()
+        return _MAPPING, frozenset((_group_key(name), _group_key(part)) for name, part in value.items())
     if isinstance(value, Set):
-        return (_SET, frozenset(map(_group_key, value))) if value else ()
+        return _SET, frozenset(map(_group_key, value))
     if isinstance(value, Sequence):
         return tuple(value) if _SIMPLE.issuperset(map(type, value)) else tuple(map(_group_key, value))
     kind = type(value)
