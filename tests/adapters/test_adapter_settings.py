@@ -124,6 +124,7 @@ def test_numbers_of_numpy_are_numbers(adapter: Harness, way: Any, field: str, nu
 def test_numbers_of_numpy_in_what_a_call_takes(adapter: Harness) -> None:
     """Reserves, passes and what a counter or a scorer returns may be of NumPy, too."""
     items = adapter.items([f"word {n}" for n in range(9)])
+    assert type(Layout(echo=np.int16(1)).echo) is type(Budget(np.int16(9)).tokens) is int
     counting = Budget(50, counter=lambda text: np.int64(len(text)))
     placer = adapter.placer(budget=counting, rerank=lambda query, texts: np.arange(len(texts)))
     placement = placer.place(items, "?", reserve=np.int64(10))
