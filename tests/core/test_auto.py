@@ -79,8 +79,7 @@ def test_auto_judges_what_is_left_after_the_cut() -> None:
     assert chosen([LONG] * 20, top_n=3) == ("relevance", "short block: 3 chunks, at most 4")
 
 
-@pytest.mark.parametrize("overflow", ["truncate", "compress"])
-def test_auto_judges_what_the_model_will_see(overflow: Any) -> None:
+def test_auto_judges_what_the_model_will_see() -> None:
     """Five bodies that are shortened to less than 4,800 bytes make a short block."""
     lengths = (8, 8, 8, 8, 160) if overflow == "truncate" else (30, 30, 30, 30, 30)
     texts = [
@@ -88,7 +87,7 @@ def test_auto_judges_what_the_model_will_see(overflow: Any) -> None:
         for i, length in enumerate(lengths)
     ]
     assert sum(map(len, texts)) > 4800
-    budget = Budget(1050, counter=lambda text: len(text.split()), overflow=overflow)
+    budget = Budget(1050, counter=lambda text: len(text.split()), overflow="truncate")
     placement = place([Chunk(text) for text in texts], query="What is the limit of item 3.3?", budget=budget)
     assert len(placement) == 5
     assert len(placement.block.text) < 4800
