@@ -81,7 +81,7 @@ def test_auto_judges_what_is_left_after_the_cut() -> None:
 
 def test_auto_judges_what_the_model_will_see() -> None:
     """Five bodies that are shortened to less than 4,800 bytes make a short block."""
-    lengths = (8, 8, 8, 8, 160) if overflow == "truncate" else (30, 30, 30, 30, 30)
+    lengths = (8, 8, 8, 8, 160)
     texts = [
         " ".join(f"The limit of item {i}.{line} is {line} euros a day." for line in range(length))
         for i, length in enumerate(lengths)
