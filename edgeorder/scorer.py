@@ -1,15 +1,6 @@
 """What scores texts, and what it is called."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
-Scorer: TypeAlias = Callable[[str, list[str]], Any]
-"""(query, texts) -> one number for each text, in the order of the texts; larger is better.
-
-`(index, score)` pairs for all or some of the texts, an array of shape (n,) or (n, 1), or a `Scored` will do too. A
-scorer may have an async twin, `acall`, or be a coroutine function itself. One that looks at
-`edgeorder.stopping.current()` between its batches says so by a true attribute `stops`.
-"""
+from typing import Any
 
 
 def as_scorer(scorer: Any) -> Any:

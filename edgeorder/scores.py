@@ -1,11 +1,19 @@
 """What a scorer said, read and checked: one number for each text, whatever form it came in."""
 
 import operator
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from edgeorder.errors import RerankError
 from edgeorder.ranking import as_score
+
+Scorer: TypeAlias = Callable[[str, list[str]], Any]
+"""(query, texts) -> one number for each text, in the order of the texts; larger is better.
+
+`(index, score)` pairs for all or some of the texts, an array of shape (n,) or (n, 1), or a `Scored` will do too. A
+scorer may have an async twin, `acall`, or be a coroutine function itself. One that looks at
+`edgeorder.stopping.current()` between its batches says so by a true attribute `stops`.
+"""
 
 
 class Scored(NamedTuple):

@@ -13,10 +13,10 @@ from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
 from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
-from edgeorder.scorer import Scorer as Scorer
 from edgeorder.scorer import as_scorer, scorer_name
 from edgeorder.scores import Said, read_scores
 from edgeorder.scores import Scored as Scored
+from edgeorder.scores import Scorer as Scorer
 from edgeorder.stopping import Stop, current
 from edgeorder.unicode import clean
 

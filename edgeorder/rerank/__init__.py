@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from edgeorder.rerank.lexical import LexicalScorer
     from edgeorder.rerank.models import clear_models
     from edgeorder.rerank.onnx import OnnxCrossEncoderScorer
-    from edgeorder.scores import Scored
-    from edgeorder.scoring import Scorer
+    from edgeorder.scores import Scored, Scorer
 
 __all__ = [
     "CrossEncoderScorer",
@@ -31,7 +30,7 @@ _HOMES = {
     "LexicalScorer": "edgeorder.rerank.lexical",
     "OnnxCrossEncoderScorer": "edgeorder.rerank.onnx",
     "Scored": "edgeorder.scores",
-    "Scorer": "edgeorder.scoring",
+    "Scorer": "edgeorder.scores",
     "clear_models": "edgeorder.rerank.models",
 }
 
