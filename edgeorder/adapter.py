@@ -6,7 +6,7 @@ The contract that every adapter keeps stands in `tests/adapters`: to have it che
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from edgeorder.budget import Reserve, as_budget
 from edgeorder.chunk import ChunkView, Label, Locations, check_items
@@ -19,7 +19,7 @@ from edgeorder.settings import PlacementSettings
 T = TypeVar("T")
 
 
-class ItemView(ChunkView):
+class ItemView(ChunkView, Generic[T]):
     """The chunks of a list of items, each with metadata in which the keys of the settings are looked up.
 
     A subclass says what its items are (`kind`, and what an error calls a list of them) and where their `text` and
@@ -38,7 +38,7 @@ class ItemView(ChunkView):
     kind: ClassVar[type]
     name: ClassVar[str]
 
-    def __init__(self, items: Sequence[Any], keys: PlacementSettings) -> None:
+    def __init__(self, items: Sequence[T], keys: PlacementSettings) -> None:
         check_items(items, self.kind, self.name)
         self.items = items
         self.keys = keys
@@ -50,7 +50,7 @@ class ItemView(ChunkView):
     def __len__(self) -> int:
         return len(self.items)
 
-    def item(self, index: int) -> Any:
+    def item(self, index: int) -> T:
         return self.items[index]
 
     def affixes(self, index: int) -> tuple[str, str]:

@@ -32,7 +32,7 @@ class Document:
     score: float | None = None
 
 
-class Documents(ItemView):
+class Documents(ItemView[Document]):
     """Documents as chunks: where their text, metadata, id and score are."""
 
     __slots__ = ()
