@@ -30,6 +30,12 @@ def rival(order: str) -> str:
     return "relevance" if order == "bookend" else "bookend"
 
 
+def gain_words(order: str, gain: float, low: float, high: float) -> str:
+    """Return in words what a decided order is expected to gain, and the 95 % interval of that; accuracies, -1..1."""
+    points, least, most = (f"{round(100 * part, 1) + 0.0:+}" for part in (gain, low, high))
+    return f"expected gain over {rival(order)} {points} points (95 % interval {least} to {most})"
+
+
 @dataclass(frozen=True)
 class LengthProfile:
     """The curve of one block length, and what was decided by it.
@@ -166,12 +172,9 @@ class PositionProfile:
     def decide(self, n: int) -> tuple[str, str]:
         """Return the name of the order of n chunks, and the reason in words."""
         nearest = self._nearest(n)
-        gain, low, high = (
-            f"{round(100 * part, 1) + 0.0:+}" for part in (nearest.gain, nearest.gain_low, nearest.gain_high)
-        )
         return nearest.order, (
             f"measured on {self.model}: {nearest.verdict} at {nearest.chunks} chunks, {nearest.questions} questions; "
-            f"expected gain over {rival(nearest.order)} {gain} points (95 % interval {low} to {high})"
+            + gain_words(nearest.order, nearest.gain, nearest.gain_low, nearest.gain_high)
         )
 
     def accuracy_at(self, depth: float, n: int | None = None) -> float:

