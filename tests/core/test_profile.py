@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -288,17 +287,6 @@ def test_a_file_that_holds_no_profile_is_named(tmp_path: Path, content: Any, mes
         PositionProfile.load(file)
     assert str(caught.value).startswith(f"{file}: ")
     assert "\n" not in str(caught.value)
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    """Whole numbers and fractions of numpy make a profile that is plain, and equal to the same one of Python's."""
-    made = LengthProfile(
-        *(np.int64(20), np.int32(60), "recency", "measured", np.float64(0.042), np.float32(-0.25), np.float64(0.09)),
-        np.array(RECENCY),
-    )
-    assert made == replace(length(), gain_low=-0.25)
-    json.dumps(PositionProfile("m", (made,)).to_dict())
-    assert profile().order(np.int64(6)) == profile().order(6)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
