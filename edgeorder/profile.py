@@ -79,6 +79,8 @@ class LengthProfile:
             raise bad_choice("LengthProfile.order", self.order, (MEASURED, *ORDERS))
         for name in ("gain", "gain_low", "gain_high"):
             object.__setattr__(self, name, _number(getattr(self, name), f"LengthProfile.{name}", -1))
+        if self.gain_low > self.gain_high:
+            raise ValueError(f"LengthProfile.gain_low={self.gain_low} lies above gain_high={self.gain_high}")
         for name in ("accuracy", "depths", "low", "high"):
             object.__setattr__(self, name, _numbers(getattr(self, name), f"LengthProfile.{name}"))
             if len(getattr(self, name)) not in (len(self.accuracy), 0):
@@ -146,6 +148,8 @@ class PositionProfile:
                 raise TypeError(f"PositionProfile.{field} must be a text, not {getattr(self, field)!r}")
         if not (self.prompt is None or isinstance(self.prompt, Mapping)):
             raise TypeError(f"PositionProfile.prompt must be a mapping, not {self.prompt!r}")
+        if not all(isinstance(length, LengthProfile) for length in self.lengths):
+            raise TypeError(f"PositionProfile.lengths must hold LengthProfiles, not {self.lengths!r:.60}")
         object.__setattr__(self, "lengths", tuple(sorted(self.lengths, key=lambda length: length.chunks)))
         counts = [length.chunks for length in self.lengths]
         if not counts or len(set(counts)) < len(counts):

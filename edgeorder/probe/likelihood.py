@@ -6,7 +6,7 @@ accuracy, and never mixed with it: only its ranks within a question count, and w
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -165,19 +165,15 @@ async def quick(
         ValueError: For an impossible number.
         ModelError: If the model cannot be loaded.
     """
-    setup, result, scored, dropped = (
-        setup or Setup(),
-        LikelihoodResult(model.name, chunks, spread(chunks, depths)),
-        [],
-        0,
-    )
+    setup, scored, dropped = setup or Setup(), list[Scored](), 0
+    result = LikelihoodResult(model.name, chunks, spread(chunks, depths))
     for done, case in enumerate(cases, start=1):
         found = await _score(model, case, result, setup, cache)
         if found is None:
             dropped += 1
         else:
             scored.append(found)
-        result = LikelihoodResult(model.name, chunks, result.positions, tuple(scored), dropped)
+        result = replace(result, questions=tuple(scored), dropped=dropped)
         settled = result.settled and not fixed
         if progress:
             progress(len(cases) if settled else done, len(cases))

@@ -34,20 +34,34 @@ def drawn(curve: tuple[float, ...], questions: int, noise: float, seed: int = 1)
     return curve + 5 * rng.standard_normal((questions, 1)) + noise * rng.standard_normal((questions, 5)) - 20
 
 
-@pytest.mark.parametrize("null", ["independent", "neighbours", "uneven", "ties", "three values"])
-def test_false_alarms_stay_rare(null: str) -> None:
-    """At most 1 run in 20 without an effect is ever called one, also where depths are unlike in spread, or equal."""
-    rng, shape = np.random.default_rng(5), (400, 200, 7)
+NULLS = ("independent", "neighbours", "uneven", "ties", "three values")
+
+
+def noise(rng: np.random.Generator, null: str, runs: int, questions: int = 400) -> NDArray[np.float64]:
+    """Return values that are alike at each of 7 depths, shape (runs, questions, depths).
+
+    Args:
+        rng: Where chance comes from.
+        null: "independent"; "neighbours" that are alike; "uneven" in spread; "ties" in most questions; "three values".
+        runs: Runs.
+        questions: Questions a run.
+    """
+    shape = (runs, questions, 7)
     rows = rng.standard_normal(shape)
     if null == "neighbours":
-        rows = rows.cumsum(-1) + rows[..., ::-1].cumsum(-1)[..., ::-1]
-        rows *= rng.choice([-1, 1], (*shape[:2], 1))
-    elif null == "uneven":
-        rows *= np.linspace(0.2, 3, 7)
-    elif null == "ties":
-        rows = np.where(rng.random((*shape[:2], 1)) < 0.7, 0, rows)
-    elif null == "three values":
-        rows = rows.round().clip(-1, 1)
+        walks = rows.cumsum(-1) + rows[..., ::-1].cumsum(-1)[..., ::-1]
+        return walks * rng.choice([-1, 1], (*shape[:2], 1))
+    if null == "uneven":
+        return rows * np.linspace(0.2, 3, 7)
+    if null == "ties":
+        return np.where(rng.random((*shape[:2], 1)) < 0.7, 0, rows)
+    return rows.round().clip(-1, 1) if null == "three values" else rows
+
+
+@pytest.mark.parametrize("null", NULLS)
+def test_false_alarms_stay_rare(null: str) -> None:
+    """At most 1 run in 20 without an effect is ever called one, also where depths are unlike in spread, or equal."""
+    rows = noise(np.random.default_rng(5), null, 400, 200)
     alarms = (e_values(ranks_within(rows), 7) >= CLAIM).any(axis=1).sum()
     assert alarms <= bound(400)
 
