@@ -23,6 +23,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placing.py
 	$(BIN)/python benchmarks/reranking.py
 	$(BIN)/python benchmarks/power.py
+	$(BIN)/python benchmarks/deciding.py
+	$(BIN)/python benchmarks/orders.py
 
 # A real local model on made-up records: where in a block of 20 does it find the one that was asked for?
 probe-demo: $(VENV)/.probe

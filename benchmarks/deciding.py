@@ -35,7 +35,6 @@ class Run(NamedTuple):
 
     reader: Reader
     asked: int
-    seed: int
     evidence: PositionEvidence
     posterior: CurvePosterior
     curves: Floats
@@ -61,7 +60,7 @@ def runs(known: Sequence[Reader], seeds: int, probed: tuple[int, ...] | None = N
                 order = np.random.default_rng([seed, number]).permutation(len(reader.answers))
                 evidence, posterior = learned_from(seen.answers[order[:asked]], seen.depths.tolist())
                 rest = reader.answers[order[asked:]].mean(0)
-                yield Run(reader, asked, seed, evidence, posterior, readings(reader.positions, rest, reader.chunks))
+                yield Run(reader, asked, evidence, posterior, readings(reader.positions, rest, reader.chunks))
 
 
 def decided(margin: float) -> str:
@@ -199,6 +198,9 @@ def covered(repeats: int) -> list[list[object]]:
 
 
 if __name__ == "__main__":
+    if not readers():
+        print("The published answers are not at hand, see tests/probe/published.py.")
+        sys.exit()
     quick = "--quick" in sys.argv[1:]
     seeds, known = 4 if quick else 20, readers()
     for title, probed in (("all measured positions probed", None), ("readers of ten probed at five", spread(10, 5))):

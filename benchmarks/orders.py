@@ -76,6 +76,9 @@ def resampled(found: dict[str, dict[str, Floats]], times: int) -> Floats:
 
 
 if __name__ == "__main__":
+    if not readers():
+        print("The published answers are not at hand, see tests/probe/published.py.")
+        sys.exit()
     found = costs()
     by_group = np.array([np.mean(list(models.values()), axis=0) for models in found.values()])
     drawn = resampled(found, 1000 if "--quick" in sys.argv[1:] else 10000)

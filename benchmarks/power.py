@@ -5,6 +5,7 @@ published answers are looked for as `tests/probe/published.py` says.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
 from tables import table
 from test_curves import AT, READERS, N, regrets, settle
 from test_evidence import DEPTHS, NEIGHBOURS, U, flat, published, resampled
+from test_likelihood import NULLS, noise
 
 from edgeorder.probe.curves import geometric
-from edgeorder.probe.evidence import CLAIM, e_values
+from edgeorder.probe.evidence import CLAIM, e_values, ranks_within
 
 QUESTIONS = 400
 
@@ -24,17 +26,21 @@ QUESTIONS = 400
 def false_alarms(runs: int) -> None:
     """Print how often flat runs are ever called an effect, with a look after every question."""
     nulls = ["independent", "exchangeable", *map(str, NEIGHBOURS), *(["rotated"] if published() else [])]
+    made = {f"neighbours correlate {null}" if null[0].isdigit() else null: partial(flat, null=null) for null in nulls}
     rows = []
-    for null in nulls:
+    for name, draw in {**made, **{f"ranks, {null}": partial(_ranks, null=null) for null in NULLS}}.items():
         # A few hundred runs at a time, for the sake of memory.
         rng, size = np.random.default_rng(11), 200
         alarms = sum(
-            int((e_values(flat(rng, null, size, QUESTIONS), DEPTHS) >= CLAIM).any(axis=1).sum())
+            int((e_values(draw(rng, runs=size, questions=QUESTIONS), DEPTHS) >= CLAIM).any(axis=1).sum())
             for _ in range(runs // size)
         )
-        name = f"neighbours correlate {null}" if null[0].isdigit() else null
         rows.append((name, f"{100 * alarms / runs:.2f} %"))
     table(f"False alarms in {runs} flat runs of {QUESTIONS} questions; reach <= 5 %", ("answers", "alarms"), rows)
+
+
+def _ranks(rng: np.random.Generator, null: str, runs: int, questions: int) -> NDArray[np.float64]:
+    return ranks_within(noise(rng, null, runs, questions))
 
 
 def power(runs: int) -> None:

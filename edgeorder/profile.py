@@ -30,6 +30,12 @@ def rival(order: str) -> str:
     return "relevance" if order == "bookend" else "bookend"
 
 
+def gain_words(order: str, gain: float, low: float, high: float) -> str:
+    """Return in words what a decided order is expected to gain, and the 95 % interval of that; accuracies, -1..1."""
+    points, least, most = (f"{round(100 * part, 1) + 0.0:+}" for part in (gain, low, high))
+    return f"expected gain over {rival(order)} {points} points (95 % interval {least} to {most})"
+
+
 @dataclass(frozen=True)
 class LengthProfile:
     """The curve of one block length, and what was decided by it.
@@ -73,6 +79,8 @@ class LengthProfile:
             raise bad_choice("LengthProfile.order", self.order, (MEASURED, *ORDERS))
         for name in ("gain", "gain_low", "gain_high"):
             object.__setattr__(self, name, _number(getattr(self, name), f"LengthProfile.{name}", -1))
+        if self.gain_low > self.gain_high:
+            raise ValueError(f"LengthProfile.gain_low={self.gain_low} lies above gain_high={self.gain_high}")
         for name in ("accuracy", "depths", "low", "high"):
             object.__setattr__(self, name, _numbers(getattr(self, name), f"LengthProfile.{name}"))
             if len(getattr(self, name)) not in (len(self.accuracy), 0):
@@ -140,6 +148,8 @@ class PositionProfile:
                 raise TypeError(f"PositionProfile.{field} must be a text, not {getattr(self, field)!r}")
         if not (self.prompt is None or isinstance(self.prompt, Mapping)):
             raise TypeError(f"PositionProfile.prompt must be a mapping, not {self.prompt!r}")
+        if not all(isinstance(length, LengthProfile) for length in self.lengths):
+            raise TypeError(f"PositionProfile.lengths must hold LengthProfiles, not {self.lengths!r:.60}")
         object.__setattr__(self, "lengths", tuple(sorted(self.lengths, key=lambda length: length.chunks)))
         counts = [length.chunks for length in self.lengths]
         if not counts or len(set(counts)) < len(counts):
@@ -166,12 +176,9 @@ class PositionProfile:
     def decide(self, n: int) -> tuple[str, str]:
         """Return the name of the order of n chunks, and the reason in words."""
         nearest = self._nearest(n)
-        gain, low, high = (
-            f"{round(100 * part, 1) + 0.0:+}" for part in (nearest.gain, nearest.gain_low, nearest.gain_high)
-        )
         return nearest.order, (
             f"measured on {self.model}: {nearest.verdict} at {nearest.chunks} chunks, {nearest.questions} questions; "
-            f"expected gain over {rival(nearest.order)} {gain} points (95 % interval {low} to {high})"
+            + gain_words(nearest.order, nearest.gain, nearest.gain_low, nearest.gain_high)
         )
 
     def accuracy_at(self, depth: float, n: int | None = None) -> float:

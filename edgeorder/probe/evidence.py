@@ -4,7 +4,7 @@ One question is asked with its gold chunk at several depths; `y` holds its 0/1 a
 depth has the same accuracy, so a bet `b` whose entries sum to zero has E[b . y | past] = 0, and wealth that multiplies
 by `1 + b . y` is a martingale, however the answers of ONE question depend on each other (they share most of a prompt).
 By Ville's inequality it reaches 20 with probability at most 1/20. A likelihood ratio that takes a question's answers
-as exchangeable has no such guarantee.
+as exchangeable has no such guarantee. The same holds for any outcome between 0 and 1, such as ranks within a question.
 
 Source: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024.
 """
@@ -38,18 +38,38 @@ def checked_depths(depths: int | Sequence[float]) -> Floats:
     return checked
 
 
-def checked_rows(rows: ArrayLike, depths: int) -> Floats:
+def checked_rows(rows: ArrayLike, depths: int, *, whole: bool = True) -> Floats:
     """Return answers, shape (..., depths), as floats.
 
+    Args:
+        rows: The answers.
+        depths: How many a row must hold.
+        whole: Whether nothing between 0 and 1 is allowed.
+
     Raises:
-        ValueError: For another number of depths, or an answer that is neither 0 nor 1.
+        ValueError: For another number of depths, or an answer that is neither 0 nor 1, or outside them.
     """
     checked = np.asarray(rows, dtype=float)
     if checked.shape[-1:] != (depths,):
         raise ValueError(f"a row must hold {depths} answers, one a depth, not shape {checked.shape}")
-    if not np.isin(checked, (0, 1)).all():
+    if whole and not np.isin(checked, (0, 1)).all():
         raise ValueError("answers must be 0 (wrong) or 1 (right); drop a question with a missing answer whole")
+    if not ((checked >= 0) & (checked <= 1)).all():
+        raise ValueError("answers must be 0 (wrong) or 1 (right), ranks from 0 to 1; drop a question that misses one")
     return checked
+
+
+def ranks_within(rows: ArrayLike) -> Floats:
+    """Return each value's rank within its row, from 0 (lowest) to 1 (highest), equal ones at their mean.
+
+    >>> ranks_within([[-2.5, -0.5, -9.0, -0.5]]).round(2).tolist()
+    [[0.33, 0.83, 0.0, 0.83]]
+    """
+    values = np.asarray(rows, dtype=float)
+    own, other = values[..., :, None], values[..., None, :]
+    above = (own > other).sum(-1) - (own < other).sum(-1)
+    ranks: Floats = (above / (values.shape[-1] - 1) + 1) / 2
+    return ranks
 
 
 class _Bettors:
@@ -110,17 +130,17 @@ def e_values(rows: ArrayLike, depths: int | Sequence[float]) -> Floats:
     """Return the e-value after each question, for many runs at once.
 
     Args:
-        rows: 0/1 answers, shape (..., questions, depths).
+        rows: 0/1 answers or `ranks_within` questions, shape (..., questions, depths).
         depths: Relative depths of the columns, or their number.
 
     Returns:
         E-values, shape (..., questions): what `PositionEvidence` gives, row by row.
 
     Raises:
-        ValueError: For bad depths, or rows that are not 0/1 or do not fit them.
+        ValueError: For bad depths, or rows that are outside 0..1 or do not fit them.
     """
     at = checked_depths(depths)
-    answers = checked_rows(rows, len(at))
+    answers = checked_rows(rows, len(at), whole=False)
     bettors = _Bettors(at, answers.shape[:-2])
     values = [bettors.settle(answers[..., question, :]) for question in range(answers.shape[-2])]
     return np.stack(values, axis=-1) if values else np.ones(answers.shape[:-1])
@@ -156,12 +176,15 @@ class PositionEvidence:
         self.proved_at: int | None = None
 
     def add(self, row: ArrayLike) -> float:
-        """Add one question's 0/1 answers, one a depth, and return the e-value now.
+        """Add one question's outcomes, one a depth, and return the e-value now.
+
+        Args:
+            row: 0/1 answers, or another outcome's `ranks_within` the question; never both to one process.
 
         Raises:
-            ValueError: For another number of answers, or one that is neither 0 nor 1.
+            ValueError: For another number of outcomes, or one outside 0..1.
         """
-        answers = checked_rows(row, self._depths)
+        answers = checked_rows(row, self._depths, whole=False)
         if answers.ndim != 1:
             raise ValueError(f"one question at a time, not shape {answers.shape}")
         self.e_value = float(self._bettors.settle(answers))

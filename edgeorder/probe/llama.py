@@ -14,6 +14,8 @@ import sys
 import threading
 from typing import Any
 
+from edgeorder.probe.forcing import forced
+
 
 def main() -> None:
     """Load the model and answer until stdin ends."""
@@ -25,15 +27,21 @@ def main() -> None:
     # Loading lets no other thread run. If it hangs and nobody is left to end it, the alarm does.
     alarm = getattr(signal, "alarm", lambda seconds: None)
     alarm(seconds)
+    key = secrets.token_hex()
     try:
-        server = _load(file, context, threads)
+        server = _load(file, context, threads, key)
     except (RuntimeError, ImportError) as error:
         print(json.dumps({"failed": str(error)}), file=say, flush=True)
         return
     alarm(0)
     print(json.dumps({"ready": server.listening_address, "process": os.getpid()}), file=say, flush=True)
     while True:
-        print(json.dumps(server.handle_completions(json.loads(requests.get()))), file=say, flush=True)
+        request = json.loads(requests.get())
+        if "force" in request:
+            found = forced(server, key, request["prompt"], request["force"])
+        else:
+            found = server.handle_completions(request)
+        print(json.dumps(found), file=say, flush=True)
 
 
 def _listen(requests: "queue.SimpleQueue[str]") -> None:
@@ -42,7 +50,7 @@ def _listen(requests: "queue.SimpleQueue[str]") -> None:
     os._exit(0)  # whatever the model is at
 
 
-def _load(file: str, context: int, threads: int) -> Any:
+def _load(file: str, context: int, threads: int, key: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -53,8 +61,7 @@ def _load(file: str, context: int, threads: int) -> Any:
     params.n_gpu_layers = 0  # the same numbers on every machine
     params.swa_full = True  # a sliding window that forgot the rest could not take up a prefix again
     params.cache_ram_mib = 0
-    # Its server listens on a port of this machine, on which none but us may ask.
-    params.api_keys = [secrets.token_hex()]
+    params.api_keys = [key]  # its server listens on a port of this machine, on which none but us may ask
     params.warmup = False
     params.verbosity = 0
     return xllamacpp.Server(params)

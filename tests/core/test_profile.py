@@ -276,6 +276,7 @@ def _curve(**changes: Any) -> dict[str, Any]:
         (_curve(gain="0.5"), "LengthProfile.gain must be a number, not '0.5'"),
         (_curve(gain=False), "LengthProfile.gain must be a number, not False"),
         (_curve(gain_low=float("-inf")), "LengthProfile.gain_low must lie in -1..1: -inf"),
+        (_curve(gain_low=0.5), "LengthProfile.gain_low=0.5 lies above gain_high=0.05"),
         (_curve(gain_high=1.5), "LengthProfile.gain_high must lie in -1..1: 1.5"),
     ],
 )
@@ -322,6 +323,12 @@ def test_what_is_no_regular_file_is_written_to_and_not_replaced(tmp_path: Path) 
     assert json.loads(os.read(reader, 100_000)) == FULL.to_dict()
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_only_lengths_make_a_profile() -> None:
+    """Anything else in their place is refused by its type."""
+    with pytest.raises(TypeError, match=r"PositionProfile\.lengths must hold LengthProfiles, not \(1, 2\)"):
+        PositionProfile("m", (1, 2))  # type: ignore[arg-type]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

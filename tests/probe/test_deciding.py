@@ -17,7 +17,7 @@ from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.probe.results import Asked, LengthResult, ProbeResult
 from edgeorder.probe.trials import spread
 from edgeorder.probe.verdict import verdict
-from edgeorder.profile import rival
+from edgeorder.profile import LengthProfile, rival
 
 HEAD, TAIL, EDGES, LEVEL = (0.9, 0.6, 0.5, 0.4, 0.3), (0.3, 0.4, 0.5, 0.6, 0.9), (0.9, 0.5, 0.4, 0.5, 0.8), (0.7,) * 5
 
@@ -128,6 +128,18 @@ def test_a_profile_gives_the_order_that_was_decided(rows: list[list[int]], chunk
     assert profile.order(chunks) == length.decision.ranks
     assert profile.decide(chunks)[0] == length.decision.order
     assert profile.lengths[0].gain == pytest.approx(length.decision.gain, abs=1e-4)
+
+
+def test_numbers_of_numpy_make_a_plain_profile() -> None:
+    """Whole numbers and fractions of numpy are numbers, and the profile equals the one of Python's."""
+    made = LengthProfile(
+        *(np.int64(20), np.int32(60), "dip", "measured", np.float64(0.04), np.float32(-0.25), np.float64(0.09)),
+        np.array(EDGES),
+    )
+    assert made == LengthProfile(20, 60, "dip", "measured", 0.04, -0.25, 0.09, EDGES)
+    profile = PositionProfile("m", (made,))
+    json.dumps(profile.to_dict())
+    assert profile.order(np.int64(6)) == profile.order(6)
 
 
 @pytest.mark.parametrize("seed", range(3))
