@@ -128,6 +128,27 @@ class Run:
 
         return self._with_models(run)
 
+    def quick(self, depths: int, *, fixed: bool) -> list[str]:
+        """Settle an order by log-probability, and return in words what was found."""
+        from edgeorder.probe.likelihood import LikelihoodResult, likelihood_lines, quick
+        from edgeorder.probe.local import LocalModel
+
+        async def run(model: Model, cache: AnswerCache | None, grade: Grader) -> LikelihoodResult:
+            assert isinstance(model, LocalModel)  # noqa: S101 - the command has checked it
+            with progress("Probing") as step:
+                return await quick(
+                    model,
+                    self.cases,
+                    chunks=self.chunks[0],
+                    depths=depths,
+                    setup=self.setup,
+                    fixed=fixed,
+                    cache=cache,
+                    progress=step,
+                )
+
+        return likelihood_lines(self._with_models(run))
+
     def compare(self, orders: Sequence[str | Order], question_places: Sequence[QuestionPlace]) -> Comparison:
         """Run the comparison."""
 

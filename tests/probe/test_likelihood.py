@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest_asyncio
 from numpy.typing import ArrayLike, NDArray
 from test_evidence import bound
 
-from edgeorder.probe.answers import AnswerCache, Reply
+from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.probe.evidence import CLAIM, PositionEvidence, e_values, ranks_within
 from edgeorder.probe.generators import facts
 from edgeorder.probe.likelihood import LikelihoodResult, Scored, likelihood_lines, quick
 from edgeorder.probe.local import LocalModel
+from edgeorder.probe.replies import Reply
 from edgeorder.probe.trials import spread
 
 HEAD, TAIL, EDGES, TWO = (5, 4, 3, 2, 1), (1, 2, 3, 4, 5), (3, 1, 0, 1, 2.9), (4, 2, 1, 0, 3)
@@ -179,3 +181,24 @@ async def test_a_reply_that_fails_drops_its_question(local: LocalModel, tmp_path
     case = Case("long", "Who?", ("Anna",), CaseChunk("It was Anna."), (long, long))
     found = await quick(local, [case], chunks=3, depths=3)
     assert (found.questions, found.dropped) == ((), 1)
+
+
+def test_the_command_settles_an_order_quickly(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--quick` shows the order by log-probability beside what right and wrong decide; it is for the local model."""
+    from edgeorder.cli import main
+
+    line = ["edgeorder", "probe", "--quick", "--questions", "2", "--chunks", "6", "--depths", "3", "--fixed"]
+    monkeypatch.setattr("sys.argv", line)
+    with suppress(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert "6 chunks, 2 questions, by the log-probability of the right answer" in shown
+    assert "By log-probability use" in shown
+    assert "By right and wrong answers to the same questions" in shown
+    monkeypatch.setattr("sys.argv", [*line, "--out", "p.json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert "--quick is for --model local and one length" in capsys.readouterr().err
