@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeorder.errors import ReviewNeeded
+    from edgeorder.rerank.audit import Audit, audit_ranker
     from edgeorder.rerank.crossencoder import CrossEncoderScorer
+    from edgeorder.rerank.evaluation import Evaluation, RankingCase, evaluate_ranking, ranking_cases
     from edgeorder.rerank.evidence.constraints import (
         constrained,
         diversity,
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from edgeorder.scores import Scored
 
 __all__ = [
+    "Audit",
     "CrossEncoderScorer",
     "Dimension",
+    "Evaluation",
     "EvidenceRanker",
     "HttpScorer",
     "LexicalScorer",
@@ -41,17 +45,21 @@ __all__ = [
     "Passage",
     "RankedPassage",
     "Ranking",
+    "RankingCase",
     "RankingRecord",
     "ReviewNeeded",
     "Scored",
     "Scorer",
     "Thresholds",
+    "audit_ranker",
     "clear_models",
     "constrained",
     "diversity",
+    "evaluate_ranking",
     "max_ranked",
     "not_before",
     "prefer",
+    "ranking_cases",
     "read_rankings",
     "recency",
     "require",
@@ -60,6 +68,8 @@ __all__ = [
 
 _HERE = "edgeorder.rerank"
 _HOMES = {
+    **dict.fromkeys(("Audit", "audit_ranker"), f"{_HERE}.audit"),
+    **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_HERE}.evaluation"),
     "CrossEncoderScorer": f"{_HERE}.crossencoder",
     "Dimension": f"{_HERE}.evidence.dimensions",
     "EvidenceRanker": f"{_HERE}.evidence.ranker",

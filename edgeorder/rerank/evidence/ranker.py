@@ -21,6 +21,7 @@ from edgeorder.scores import Scored
 from edgeorder.stopping import Stop, current
 
 Asked: TypeAlias = tuple[str, Mapping[str, Any]]  # a prompt, and the schema of its reply
+Asking: TypeAlias = Generator[Asked, Reply | Exception, Outcome]
 
 
 @dataclass(frozen=True)
@@ -184,29 +185,44 @@ class EvidenceRanker:
             raise ValueError(f"ranking needs a query, not {query!r:.40}")
         return query.strip(), as_passages(items)
 
-    def _sessions(
-        self, query: str, passages: Sequence[Passage]
-    ) -> "list[Generator[Asked, Reply | Exception, Outcome]]":
+    def judge(self, query: str, passages: Sequence[Any], order: Sequence[int]) -> Outcome:
+        """Ask once about passages that are shown in this order, with one retry, and return what the model says.
+
+        What `audit_ranker` asks: no fallback, no constraints in code and no record.
+
+        Args:
+            query: The question.
+            passages: As `rank` takes them.
+            order: Input indices, in the order in which they are shown.
+        """
+        query, found = self._plan(query, passages)
+        return _run(self._question(query, found, order), lambda prompt: ask(self.llm, *prompt))
+
+    def _sessions(self, query: str, passages: Sequence[Passage]) -> list[Asking]:
         """Return the questions to the model: for each pass, one for each window."""
+        return [
+            self._question(query, passages, window)
+            for number in range(self.passes)
+            for window in windows(shuffled(query, passages, self.seed, number), self.at_once)
+        ]
+
+    def _question(self, query: str, passages: Sequence[Passage], order: Sequence[int]) -> Asking:
+        """Return the question about passages that are shown in this order."""
         names = labels(len(passages))
         words = [one if isinstance(one, str) else getattr(one, "words", "") for one in self.constraints]
         keys = [key for one in self.constraints for key in getattr(one, "keys", (getattr(one, "key", ""),)) if key]
-        found = []
-        for number in range(self.passes):
-            for window in windows(shuffled(query, passages, self.seed, number), self.at_once):
-                shown = {names[index]: index for index in window}
-                prompt = prompt_for(
-                    query,
-                    {label: passages[index] for label, index in shown.items()},
-                    self.judged_by,
-                    [wish for wish in words if wish],
-                    keys,
-                    self.passage_chars,
-                )
-                found.append(self._session(prompt, shown))
-        return found
+        shown = {names[index]: index for index in order}
+        prompt = prompt_for(
+            query,
+            {label: passages[index] for label, index in shown.items()},
+            self.judged_by,
+            [wish for wish in words if wish],
+            keys,
+            self.passage_chars,
+        )
+        return self._session(prompt, shown)
 
-    def _session(self, prompt: str, shown: Mapping[str, int]) -> Generator[Asked, Reply | Exception, Outcome]:
+    def _session(self, prompt: str, shown: Mapping[str, int]) -> Asking:
         """Add the schema of the reply to each prompt of a session."""
         schema = schema_for(self.judged_by, list(shown))
         inner: Session = session(prompt, shown, self.judged_by, self.schema)
@@ -248,7 +264,7 @@ def scored(ranking: Ranking) -> Scored:
     return Scored(ranking.scores, detail, notes, ranking.indices, ranking.decision)
 
 
-def _run(steps: "Generator[Asked, Reply | Exception, Outcome]", ask_model: Callable[[Asked], Reply]) -> Outcome:
+def _run(steps: Asking, ask_model: Callable[[Asked], Reply]) -> Outcome:
     stop, asked = current() or Stop(), next(steps)
     while True:
         stop.check()
@@ -263,7 +279,7 @@ def _run(steps: "Generator[Asked, Reply | Exception, Outcome]", ask_model: Calla
             return end.value  # type: ignore[no-any-return]
 
 
-async def _arun(steps: "Generator[Asked, Reply | Exception, Outcome]", ask_model: Callable[[Asked], Any]) -> Outcome:
+async def _arun(steps: Asking, ask_model: Callable[[Asked], Any]) -> Outcome:
     asked = next(steps)
     while True:
         reply: Reply | Exception
