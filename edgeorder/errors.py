@@ -3,7 +3,8 @@
 EdgeOrderError
 ├── BudgetError      a budget that cannot be met (also a ValueError)
 ├── CounterError     a token counter that cannot be loaded or gave no count (also a RuntimeError)
-└── RerankError      a scorer that failed or gave unusable scores (also a RuntimeError)
+├── RerankError      a scorer that failed or gave unusable scores (also a RuntimeError)
+└── ReviewNeeded     a ranking that a person should see before anything is sent
 
 Wrong arguments raise plain `ValueError` and `TypeError`. `EdgeOrderWarning` is the category of every
 warning, so that `warnings.simplefilter("error", EdgeOrderWarning)` turns them all into errors.
@@ -11,6 +12,7 @@ warning, so that `warnings.simplefilter("error", EdgeOrderWarning)` turns them a
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 
 class EdgeOrderError(Exception):
@@ -27,6 +29,21 @@ class CounterError(EdgeOrderError, RuntimeError):
 
 class RerankError(EdgeOrderError, RuntimeError):
     """A scorer failed, or returned something other than one score for each text."""
+
+
+class ReviewNeeded(EdgeOrderError):  # noqa: N818 - it is no fault
+    """A ranking that a person should see before anything is sent.
+
+    Attributes:
+        ranking: The `Ranking`.
+    """
+
+    def __init__(self, ranking: Any) -> None:
+        super().__init__(f"this ranking needs a review: {'; '.join(ranking.reasons)}")
+        self.ranking = ranking
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ranking,)
 
 
 class EdgeOrderWarning(UserWarning):

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from edgeorder.alerts import warn
 from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
-from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
+from edgeorder.errors import EdgeOrderWarning, RerankError, ReviewNeeded, bad_choice
 from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
 from edgeorder.scorer import as_scorer, scorer_name
@@ -260,7 +260,9 @@ def _with_stage(result: Reranked, name: str, left: list[int], said: Said, second
 
 def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, seconds: float) -> Reranked:
     """Raise what a scorer raised, or keep the order before it; without the secrets that may stand in the message."""
-    if isinstance(error, EdgeOrderWarning):  # a warning that the caller made an error
+    if isinstance(
+        error, EdgeOrderWarning | ReviewNeeded
+    ):  # a warning that the caller made an error; a call for a person
         raise error
     from edgeorder.causes import presentable
     from edgeorder.masking import masked

@@ -7,7 +7,25 @@ or to an adapter, or call it yourself: `scorer(query, texts)`, or `await scorer.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgeorder.errors import ReviewNeeded
+    from edgeorder.rerank.audit import Audit, audit_ranker
     from edgeorder.rerank.crossencoder import CrossEncoderScorer
+    from edgeorder.rerank.evaluation import Evaluation, RankingCase, evaluate_ranking, ranking_cases
+    from edgeorder.rerank.evidence.constraints import (
+        constrained,
+        diversity,
+        max_ranked,
+        not_before,
+        prefer,
+        recency,
+        require,
+    )
+    from edgeorder.rerank.evidence.dimensions import Dimension, Thresholds
+    from edgeorder.rerank.evidence.passages import Passage
+    from edgeorder.rerank.evidence.ranker import EvidenceRanker
+    from edgeorder.rerank.evidence.ranking import RankedPassage, Ranking
+    from edgeorder.rerank.evidence.record import RankingRecord, read_rankings
+    from edgeorder.rerank.evidence.worth import worth_ranking
     from edgeorder.rerank.http import HttpScorer
     from edgeorder.rerank.lexical import LexicalScorer
     from edgeorder.rerank.models import clear_models
@@ -15,23 +33,63 @@ if TYPE_CHECKING:
     from edgeorder.scores import Scored, Scorer
 
 __all__ = [
+    "Audit",
     "CrossEncoderScorer",
+    "Dimension",
+    "Evaluation",
+    "EvidenceRanker",
     "HttpScorer",
     "LexicalScorer",
     "OnnxCrossEncoderScorer",
+    "Passage",
+    "RankedPassage",
+    "Ranking",
+    "RankingCase",
+    "RankingRecord",
+    "ReviewNeeded",
     "Scored",
     "Scorer",
+    "Thresholds",
+    "audit_ranker",
     "clear_models",
+    "constrained",
+    "diversity",
+    "evaluate_ranking",
+    "max_ranked",
+    "not_before",
+    "prefer",
+    "ranking_cases",
+    "read_rankings",
+    "recency",
+    "require",
+    "worth_ranking",
 ]
 
+_HERE = "edgeorder.rerank"
 _HOMES = {
-    "CrossEncoderScorer": "edgeorder.rerank.crossencoder",
-    "HttpScorer": "edgeorder.rerank.http",
-    "LexicalScorer": "edgeorder.rerank.lexical",
-    "OnnxCrossEncoderScorer": "edgeorder.rerank.onnx",
+    **dict.fromkeys(("Audit", "audit_ranker"), f"{_HERE}.audit"),
+    **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_HERE}.evaluation"),
+    "CrossEncoderScorer": f"{_HERE}.crossencoder",
+    "Dimension": f"{_HERE}.evidence.dimensions",
+    "EvidenceRanker": f"{_HERE}.evidence.ranker",
+    "HttpScorer": f"{_HERE}.http",
+    "LexicalScorer": f"{_HERE}.lexical",
+    "OnnxCrossEncoderScorer": f"{_HERE}.onnx",
+    "Passage": f"{_HERE}.evidence.passages",
+    "RankedPassage": f"{_HERE}.evidence.ranking",
+    "Ranking": f"{_HERE}.evidence.ranking",
+    "RankingRecord": f"{_HERE}.evidence.record",
+    "ReviewNeeded": "edgeorder.errors",
     "Scored": "edgeorder.scores",
     "Scorer": "edgeorder.scores",
-    "clear_models": "edgeorder.rerank.models",
+    "Thresholds": f"{_HERE}.evidence.dimensions",
+    "clear_models": f"{_HERE}.models",
+    **dict.fromkeys(
+        ("constrained", "diversity", "max_ranked", "not_before", "prefer", "recency", "require"),
+        f"{_HERE}.evidence.constraints",
+    ),
+    "read_rankings": f"{_HERE}.evidence.record",
+    "worth_ranking": f"{_HERE}.evidence.worth",
 }
 
 
