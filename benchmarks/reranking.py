@@ -152,8 +152,8 @@ def main() -> None:
     """Run every contender in turn and print the ratios."""
     from material import save_cross_encoder
 
-    from edgeorder.rerank.export import export_onnx
-    from edgeorder.rerank.onnx import processor_features
+    from edgeorder.scorers.export import export_onnx
+    from edgeorder.scorers.onnx import processor_features
 
     with tempfile.TemporaryDirectory() as work:
         save_cross_encoder(Path(work, "torch"))

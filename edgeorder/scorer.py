@@ -10,7 +10,7 @@ def as_scorer(scorer: Any) -> Any:
         TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`.
     """
     if hasattr(scorer, "predict") or (hasattr(scorer, "score") and not callable(scorer)):
-        from edgeorder.rerank.crossencoder import CrossEncoderScorer
+        from edgeorder.scorers.crossencoder import CrossEncoderScorer
 
         return CrossEncoderScorer(scorer)
     if not callable(scorer):

@@ -121,7 +121,7 @@ async def ajudged(rerank: Rerank | None, query: str | None, texts: Sequence[str]
 
 
 def _bm25() -> Rerank:
-    from edgeorder.rerank.lexical import LexicalScorer
+    from edgeorder.scorers.lexical import LexicalScorer
 
     return Rerank(LexicalScorer())
 

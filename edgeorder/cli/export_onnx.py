@@ -12,7 +12,7 @@ def export_onnx(
     int8: Annotated[bool, typer.Option("--int8", help="Add a quantized model: smaller, faster, a little off.")] = False,
 ) -> None:
     """Make a folder that OnnxCrossEncoderScorer reads."""
-    from edgeorder.rerank.export import export_command
+    from edgeorder.scorers.export import export_command
 
     for file in export_command(model, folder, int8=int8):
         typer.echo(f"{file}  {file.stat().st_size / 1e6:.0f} MB")

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeorder.errors import ReviewNeeded
-    from edgeorder.rerank.audit import Audit, audit_ranker
-    from edgeorder.rerank.crossencoder import CrossEncoderScorer
-    from edgeorder.rerank.evaluation import Evaluation, RankingCase, evaluate_ranking, ranking_cases
-    from edgeorder.rerank.evidence.constraints import (
+    from edgeorder.ranker.audit import Audit, audit_ranker
+    from edgeorder.ranker.constraints import (
         constrained,
         diversity,
         max_ranked,
@@ -20,16 +18,18 @@ if TYPE_CHECKING:
         recency,
         require,
     )
-    from edgeorder.rerank.evidence.dimensions import Dimension, Thresholds
-    from edgeorder.rerank.evidence.passages import Passage
-    from edgeorder.rerank.evidence.ranker import EvidenceRanker
-    from edgeorder.rerank.evidence.ranking import RankedPassage, Ranking
-    from edgeorder.rerank.evidence.record import RankingRecord, read_rankings
-    from edgeorder.rerank.evidence.worth import worth_ranking
-    from edgeorder.rerank.http import HttpScorer
-    from edgeorder.rerank.lexical import LexicalScorer
-    from edgeorder.rerank.models import clear_models
-    from edgeorder.rerank.onnx import OnnxCrossEncoderScorer
+    from edgeorder.ranker.dimensions import Dimension, Thresholds
+    from edgeorder.ranker.evaluation import Evaluation, RankingCase, evaluate_ranking, ranking_cases
+    from edgeorder.ranker.passages import Passage
+    from edgeorder.ranker.ranker import EvidenceRanker
+    from edgeorder.ranker.ranking import RankedPassage, Ranking
+    from edgeorder.ranker.record import RankingRecord, read_rankings
+    from edgeorder.ranker.worth import worth_ranking
+    from edgeorder.scorers.crossencoder import CrossEncoderScorer
+    from edgeorder.scorers.http import HttpScorer
+    from edgeorder.scorers.lexical import LexicalScorer
+    from edgeorder.scorers.models import clear_models
+    from edgeorder.scorers.onnx import OnnxCrossEncoderScorer
     from edgeorder.scores import Scored, Scorer
 
 __all__ = [
@@ -65,31 +65,31 @@ __all__ = [
     "worth_ranking",
 ]
 
-_HERE = "edgeorder.rerank"
+_RANKER, _SCORERS = "edgeorder.ranker", "edgeorder.scorers"
 _HOMES = {
-    **dict.fromkeys(("Audit", "audit_ranker"), f"{_HERE}.audit"),
-    **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_HERE}.evaluation"),
-    "CrossEncoderScorer": f"{_HERE}.crossencoder",
-    "Dimension": f"{_HERE}.evidence.dimensions",
-    "EvidenceRanker": f"{_HERE}.evidence.ranker",
-    "HttpScorer": f"{_HERE}.http",
-    "LexicalScorer": f"{_HERE}.lexical",
-    "OnnxCrossEncoderScorer": f"{_HERE}.onnx",
-    "Passage": f"{_HERE}.evidence.passages",
-    "RankedPassage": f"{_HERE}.evidence.ranking",
-    "Ranking": f"{_HERE}.evidence.ranking",
-    "RankingRecord": f"{_HERE}.evidence.record",
+    **dict.fromkeys(("Audit", "audit_ranker"), f"{_RANKER}.audit"),
+    **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_RANKER}.evaluation"),
+    "CrossEncoderScorer": f"{_SCORERS}.crossencoder",
+    "Dimension": f"{_RANKER}.dimensions",
+    "EvidenceRanker": f"{_RANKER}.ranker",
+    "HttpScorer": f"{_SCORERS}.http",
+    "LexicalScorer": f"{_SCORERS}.lexical",
+    "OnnxCrossEncoderScorer": f"{_SCORERS}.onnx",
+    "Passage": f"{_RANKER}.passages",
+    "RankedPassage": f"{_RANKER}.ranking",
+    "Ranking": f"{_RANKER}.ranking",
+    "RankingRecord": f"{_RANKER}.record",
     "ReviewNeeded": "edgeorder.errors",
     "Scored": "edgeorder.scores",
     "Scorer": "edgeorder.scores",
-    "Thresholds": f"{_HERE}.evidence.dimensions",
-    "clear_models": f"{_HERE}.models",
+    "Thresholds": f"{_RANKER}.dimensions",
+    "clear_models": f"{_SCORERS}.models",
     **dict.fromkeys(
         ("constrained", "diversity", "max_ranked", "not_before", "prefer", "recency", "require"),
-        f"{_HERE}.evidence.constraints",
+        f"{_RANKER}.constraints",
     ),
-    "read_rankings": f"{_HERE}.evidence.record",
-    "worth_ranking": f"{_HERE}.evidence.worth",
+    "read_rankings": f"{_RANKER}.record",
+    "worth_ranking": f"{_RANKER}.worth",
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from edgeorder import Chunk, EdgeOrderWarning, Placement, Rerank, RerankError, aplace, place
 from edgeorder.alerts import warn
-from edgeorder.rerank.pairs import PairScorer
+from edgeorder.scorers.pairs import PairScorer
 from edgeorder.scoring import Reranked, ascore_texts, score_texts
 
 ABCD = [Chunk(text) for text in "ABCD"]

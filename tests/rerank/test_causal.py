@@ -77,7 +77,7 @@ def test_the_template_is_counted(encoder: Any, prompt: str | None) -> None:
 
 def test_windows_are_whole(encoder: Any) -> None:
     """What is found in a window far into a passage is what is found in it alone."""
-    from edgeorder.rerank.windows import fitted
+    from edgeorder.scorers.windows import fitted
 
     scorer = CrossEncoderScorer(encoder, long_passages="window")
     passage = " ".join(WORDS[10:190])

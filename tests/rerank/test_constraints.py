@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replies import Reader, shown
 
+from edgeorder.ranker.days import as_day
 from edgeorder.rerank import (
     EvidenceRanker,
     Passage,
@@ -19,7 +20,6 @@ from edgeorder.rerank import (
     recency,
     require,
 )
-from edgeorder.rerank.evidence.days import as_day
 
 PASSAGES: list[dict[str, Any]] = [
     {"text": "nine", "date": "2021-06-01", "source": "a", "authority": "blog"},

@@ -24,8 +24,8 @@ from material import QUERY, passage
 from edgeorder import Chunk, EdgeOrderWarning, Rerank, RerankError, aplace, place
 from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer, clear_models
 from edgeorder.rerank import models as models_module
-from edgeorder.rerank.onnx import _candidates, processor_features
-from edgeorder.rerank.windows import fitted
+from edgeorder.scorers.onnx import _candidates, processor_features
+from edgeorder.scorers.windows import fitted
 
 Maker = Callable[..., Any]
 
@@ -95,7 +95,7 @@ def test_equal_settings_share_one_model(make: Maker, monkeypatch: pytest.MonkeyP
 
         return real(key, once)
 
-    for home in ("edgeorder.rerank.crossencoder", "edgeorder.rerank.onnx"):
+    for home in ("edgeorder.scorers.crossencoder", "edgeorder.scorers.onnx"):
         monkeypatch.setattr(f"{home}.loaded", counting)
     for _ in range(50):
         make()("a", ["b"])
@@ -481,7 +481,7 @@ class TestReadyModels:
             CrossEncoderScorer(full)("q", ["a"])
         assert (full.calls, odd.calls) == (1, 2)
         now = time.monotonic() + 60
-        monkeypatch.setattr("edgeorder.rerank.pairs.time.monotonic", lambda: now)
+        monkeypatch.setattr("edgeorder.scorers.pairs.time.monotonic", lambda: now)
         with pytest.raises(RuntimeError, match="device-side"):
             CrossEncoderScorer(full)("q", ["a"])
         assert full.calls == 2

@@ -9,6 +9,7 @@ import pytest
 from replies import Model, Reader, reply, row, shown
 
 from edgeorder import JsonlRecorder
+from edgeorder.ranker.evaluation import as_json, evaluate_command
 from edgeorder.rerank import (
     EvidenceRanker,
     Passage,
@@ -19,7 +20,6 @@ from edgeorder.rerank import (
     ranking_cases,
     read_rankings,
 )
-from edgeorder.rerank.evaluation import as_json, evaluate_command
 
 IDS = ("a", "b", "c", "d")
 

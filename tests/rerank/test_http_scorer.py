@@ -18,7 +18,7 @@ from rerank_servers import SERVERS, running, worth
 
 from edgeorder import Chunk, Rerank, RerankError, aplace, place
 from edgeorder.rerank import HttpScorer, Scored
-from edgeorder.rerank.dialects import DIALECTS, read_reply
+from edgeorder.scorers.dialects import DIALECTS, read_reply
 
 QUERY = "refund limit"
 TEXTS = ["trains run daily", "the limit of a refund", "a refund takes five days", "", "the limit"]
@@ -68,7 +68,7 @@ def test_auto_finds_out_and_remembers(kind: str) -> None:
 )
 def test_vendors_are_known_by_their_address(url: str, forms: list[str]) -> None:
     """The vendors' own addresses say what they speak; a model is needed there."""
-    from edgeorder.rerank.dialects import candidates
+    from edgeorder.scorers.dialects import candidates
 
     assert list(candidates("auto", url)) == [DIALECTS[form] for form in forms]
     with pytest.raises(ValueError, match="has several models: say which one"):

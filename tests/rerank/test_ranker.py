@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from replies import Model, Reader, reply, row, shown
 
 from edgeorder import Chunk, JsonlRecorder, Rerank, aplace, place
+from edgeorder.ranker.aggregation import central
 from edgeorder.rerank import (
     Dimension,
     EvidenceRanker,
@@ -27,7 +28,6 @@ from edgeorder.rerank import (
     read_rankings,
     worth_ranking,
 )
-from edgeorder.rerank.evidence.aggregation import central
 
 QUERY = "what is the limit of a refund?"
 TEXTS = ["trains run daily", "the limit of a refund is 120", "hotels", "a refund has no limit"]
@@ -458,7 +458,7 @@ class TestFallback:
 
     def test_without_the_extra_it_is_known_at_construction(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The input order is flagged before anything is asked."""
-        monkeypatch.setattr("edgeorder.rerank.evidence.fallback.find_spec", lambda name: None)
+        monkeypatch.setattr("edgeorder.ranker.fallback.find_spec", lambda name: None)
         assert EvidenceRanker(print).fallback_name == "input order"
 
 

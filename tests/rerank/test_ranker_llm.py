@@ -13,9 +13,9 @@ pytest.importorskip("xllamacpp", reason="needs the extra 'local'")
 import xllamacpp
 
 from edgeorder.probe.local import model_file
+from edgeorder.ranker.dimensions import DIMENSIONS
+from edgeorder.ranker.prompt import schema_for
 from edgeorder.rerank import EvidenceRanker, RankingRecord
-from edgeorder.rerank.evidence.dimensions import DIMENSIONS
-from edgeorder.rerank.evidence.prompt import schema_for
 
 QUERY = "What may a hotel in a listed city cost per night?"
 PASSAGES = [

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replies import Model, reply, row
 
+from edgeorder.ranker.parsing import read_reply
 from edgeorder.rerank import EvidenceRanker, Ranking
-from edgeorder.rerank.evidence.parsing import read_reply
 
 TEXTS = ["trains run daily", "the limit is 120 euros a night", "hotels in listed cities"]
 GOOD = reply(row("p02", 9, 8, 7), row("p03", 5), unranked=["p01"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import EdgeOrderWarning, RerankError
-from edgeorder.rerank.windows import Reader, Spans, fitted
+from edgeorder.scorers.windows import Reader, Spans, fitted
 
 MARKS = 3
 

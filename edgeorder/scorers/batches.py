@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from edgeorder.rerank.windows import Pair
+from edgeorder.scorers.windows import Pair
 from edgeorder.stopping import Stop
 
 _SHARE = 1 / 20  # of the time for a call that a batch should take at most

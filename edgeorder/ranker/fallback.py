@@ -34,7 +34,7 @@ def as_fallback(given: Any) -> Fallback:
     if given == "input_order":
         return Fallback("input order", None)
     if given == "bm25":
-        from edgeorder.rerank.lexical import LexicalScorer
+        from edgeorder.scorers.lexical import LexicalScorer
 
         return Fallback("BM25", _saturated(LexicalScorer()))
     if callable(getattr(given, "embed_query", None)):  # LangChain

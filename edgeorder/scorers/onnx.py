@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from edgeorder.errors import RerankError, bad_choice, missing_extra
-from edgeorder.rerank.checks import check_whole
-from edgeorder.rerank.hub import MissingFileError, first_file
-from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import PairScorer
-from edgeorder.rerank.windows import LongPassages, Pair, Reader, Spans, check_long_passages
+from edgeorder.scorers.checks import check_whole
+from edgeorder.scorers.hub import MissingFileError, first_file
+from edgeorder.scorers.models import loaded
+from edgeorder.scorers.pairs import PairScorer
+from edgeorder.scorers.windows import LongPassages, Pair, Reader, Spans, check_long_passages
 from edgeorder.stopping import Stop
 
 if TYPE_CHECKING:

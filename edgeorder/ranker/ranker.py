@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from edgeorder.checks import whole_number
 from edgeorder.errors import ReviewNeeded, bad_choice
-from edgeorder.rerank.evidence.asking import Reply, aask, ask, check_llm, is_async, llm_name
-from edgeorder.rerank.evidence.dimensions import THRESHOLDS, TIERS, Dimension, Thresholds, Tier, as_dimensions
-from edgeorder.rerank.evidence.fallback import Fallback, as_fallback
-from edgeorder.rerank.evidence.finishing import Judging, ranking_of
-from edgeorder.rerank.evidence.gate import Gate
-from edgeorder.rerank.evidence.passages import Passage, as_passages, labels
-from edgeorder.rerank.evidence.prompt import prompt_for, schema_for
-from edgeorder.rerank.evidence.ranking import Ranking
-from edgeorder.rerank.evidence.session import Outcome, Session, session
-from edgeorder.rerank.evidence.showing import shuffled, windows
+from edgeorder.ranker.asking import Reply, aask, ask, check_llm, is_async, llm_name
+from edgeorder.ranker.dimensions import THRESHOLDS, TIERS, Dimension, Thresholds, Tier, as_dimensions
+from edgeorder.ranker.fallback import Fallback, as_fallback
+from edgeorder.ranker.finishing import Judging, ranking_of
+from edgeorder.ranker.gate import Gate
+from edgeorder.ranker.passages import Passage, as_passages, labels
+from edgeorder.ranker.prompt import prompt_for, schema_for
+from edgeorder.ranker.ranking import Ranking
+from edgeorder.ranker.session import Outcome, Session, session
+from edgeorder.ranker.showing import shuffled, windows
 from edgeorder.scores import Scored
 from edgeorder.stopping import Stop, current
 
@@ -242,7 +242,7 @@ class EvidenceRanker:
         judging = Judging(self.judged_by, self.constraints, self._falls_back_on, self.thresholds, gate, self.passes)
         ranking = ranking_of(query, passages, outcomes, judging)
         if self.recorders:
-            from edgeorder.rerank.evidence.record import record_ranking
+            from edgeorder.ranker.record import record_ranking
 
             record_ranking(self, ranking, passages, at, time.perf_counter() - began)
         if ranking.decision == "review":

@@ -4,7 +4,7 @@ import hashlib
 import random
 from collections.abc import Sequence
 
-from edgeorder.rerank.evidence.passages import Passage
+from edgeorder.ranker.passages import Passage
 
 
 def shuffled(query: str, passages: Sequence[Passage], seed: int, number: int) -> list[int]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
-from edgeorder.rerank.evidence.dimensions import Dimension, weighted_total
-from edgeorder.rerank.evidence.session import Outcome
-from edgeorder.rerank.evidence.validation import Judged
+from edgeorder.ranker.dimensions import Dimension, weighted_total
+from edgeorder.ranker.session import Outcome
+from edgeorder.ranker.validation import Judged
 
 
 class Combined(NamedTuple):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from edgeorder.masking import masked
-from edgeorder.rerank.evidence.asking import Reply
-from edgeorder.rerank.evidence.dimensions import Dimension
-from edgeorder.rerank.evidence.parsing import RANKED, read_reply
-from edgeorder.rerank.evidence.prompt import with_hint
-from edgeorder.rerank.evidence.validation import Checked, check
+from edgeorder.ranker.asking import Reply
+from edgeorder.ranker.dimensions import Dimension
+from edgeorder.ranker.parsing import RANKED, read_reply
+from edgeorder.ranker.prompt import with_hint
+from edgeorder.ranker.validation import Checked, check
 
 Status: TypeAlias = Literal["ok", "retried", "none_relevant", "partial", "fallback"]
 TRIES = 2

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from edgeorder.errors import RerankError, bad_choice
-from edgeorder.rerank.checks import check_whole
-from edgeorder.rerank.dialects import DIALECTS, Dialect, candidates, endpoint, read_reply, request
+from edgeorder.scorers.checks import check_whole
+from edgeorder.scorers.dialects import DIALECTS, Dialect, candidates, endpoint, read_reply, request
 from edgeorder.scores import Scored
 from edgeorder.stopping import Stop, current
 from edgeorder.unicode import clean
@@ -42,7 +42,7 @@ class HttpScorer:
     Args:
         base_url: The server's address, with or without its `/v1`, or the address of the endpoint itself.
         model: The model's name, where the server has several.
-        dialect: Which kind of server it is, a name in `edgeorder.rerank.dialects.DIALECTS`; `"auto"` knows vendors by
+        dialect: Which kind of server it is, a name in `edgeorder.scorers.dialects.DIALECTS`; `"auto"` knows vendors by
             their address, and others by asking.
         api_key_env: The environment variable that holds the key. It is read at each call, and sent as a bearer's token.
         timeout: Seconds for a whole call: all batches and tries together.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from edgeorder.checks import whole_number
 from edgeorder.errors import missing_extra
-from edgeorder.rerank.evidence.dimensions import HIGHEST, LOWEST
-from edgeorder.rerank.evidence.passages import Passage, as_passages, labels
-from edgeorder.rerank.evidence.ranker import EvidenceRanker
+from edgeorder.ranker.dimensions import HIGHEST, LOWEST
+from edgeorder.ranker.passages import Passage, as_passages, labels
+from edgeorder.ranker.ranker import EvidenceRanker
 
 if TYPE_CHECKING:
     from edgeorder.probe.evidence import PositionEvidence

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from edgeorder.rerank.evidence.passages import as_passages
+from edgeorder.ranker.passages import as_passages
 
 
 class Worth(NamedTuple):

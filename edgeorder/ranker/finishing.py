@@ -5,14 +5,14 @@ from typing import Any, Literal, NamedTuple
 
 from edgeorder.errors import EdgeOrderWarning
 from edgeorder.masking import masked
-from edgeorder.rerank.evidence.aggregation import Combined, combine
-from edgeorder.rerank.evidence.constraints import constrained
-from edgeorder.rerank.evidence.dimensions import Dimension, Thresholds
-from edgeorder.rerank.evidence.fallback import Fallback
-from edgeorder.rerank.evidence.gate import Gate, decide
-from edgeorder.rerank.evidence.passages import Passage, labels
-from edgeorder.rerank.evidence.ranking import Contradiction, RankedPassage, Ranking
-from edgeorder.rerank.evidence.session import Outcome, Status
+from edgeorder.ranker.aggregation import Combined, combine
+from edgeorder.ranker.constraints import constrained
+from edgeorder.ranker.dimensions import Dimension, Thresholds
+from edgeorder.ranker.fallback import Fallback
+from edgeorder.ranker.gate import Gate, decide
+from edgeorder.ranker.passages import Passage, labels
+from edgeorder.ranker.ranking import Contradiction, RankedPassage, Ranking
+from edgeorder.ranker.session import Outcome, Status
 
 
 class Judging(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from edgeorder.rerank.evidence.dimensions import HIGHEST, LOWEST, Dimension, weighted_total
-from edgeorder.rerank.evidence.parsing import RANKED
+from edgeorder.ranker.dimensions import HIGHEST, LOWEST, Dimension, weighted_total
+from edgeorder.ranker.parsing import RANKED
 
 _FEWEST = 4  # words of a rationale
 _FILLER = frozenset(

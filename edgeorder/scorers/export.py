@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from edgeorder.errors import missing_extra
-from edgeorder.rerank.crossencoder import load_encoder
+from edgeorder.scorers.crossencoder import load_encoder
 
 OPSET = 17
 

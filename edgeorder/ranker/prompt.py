@@ -9,8 +9,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgeorder.rerank.evidence.dimensions import HIGHEST, LOWEST, Dimension
-from edgeorder.rerank.evidence.passages import Passage
+from edgeorder.ranker.dimensions import HIGHEST, LOWEST, Dimension
+from edgeorder.ranker.passages import Passage
 from edgeorder.shortening import longest_prefix
 from edgeorder.unicode import clean
 

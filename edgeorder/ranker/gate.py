@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from edgeorder.rerank.evidence.dimensions import TIERS, Tier
-from edgeorder.rerank.evidence.ranking import Contradiction, Decision, RankedPassage
-from edgeorder.rerank.evidence.session import Status
+from edgeorder.ranker.dimensions import TIERS, Tier
+from edgeorder.ranker.ranking import Contradiction, Decision, RankedPassage
+from edgeorder.ranker.session import Status
 
 
 class Gate(NamedTuple):

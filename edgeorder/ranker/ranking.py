@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from edgeorder.rerank.evidence.dimensions import Tier
-from edgeorder.rerank.evidence.session import Attempt, Status
+from edgeorder.ranker.dimensions import Tier
+from edgeorder.ranker.session import Attempt, Status
 
 Decision: TypeAlias = Literal["proceed", "retrieve again", "review"]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from edgeorder.checks import whole_number
 from edgeorder.errors import missing_extra
-from edgeorder.rerank.evidence.ranking import Ranking
-from edgeorder.rerank.evidence.record import RankingRecord, read_rankings
-from edgeorder.rerank.evidence.session import Attempt
+from edgeorder.ranker.ranking import Ranking
+from edgeorder.ranker.record import RankingRecord, read_rankings
+from edgeorder.ranker.session import Attempt
 
 _LEVEL = 0.95
 _RESAMPLES = 2000

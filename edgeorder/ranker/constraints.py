@@ -10,8 +10,8 @@ from math import exp2
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from edgeorder.checks import whole_number
-from edgeorder.rerank.evidence.days import as_day
-from edgeorder.rerank.evidence.passages import Passage
+from edgeorder.ranker.days import as_day
+from edgeorder.ranker.passages import Passage
 
 Scores: TypeAlias = Sequence[float | None]
 Constraint: TypeAlias = Callable[[Sequence[Passage], Scores], Scores]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from edgeorder.errors import RerankError
-from edgeorder.rerank.windows import LongPassages, Pair, Reader, fitted
+from edgeorder.scorers.windows import LongPassages, Pair, Reader, fitted
 from edgeorder.stopping import Stop, current, watching
 from edgeorder.unicode import clean
 

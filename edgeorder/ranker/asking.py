@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from edgeorder.rerank.evidence.parsing import text_of
+from edgeorder.ranker.parsing import text_of
 
 _ACCEPTED = "a LangChain chat model or LLM, a LlamaIndex LLM, or a callable from the prompt to the reply"
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete"})

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 from edgeorder.alerts import warn
 from edgeorder.causes import presentable
 from edgeorder.errors import RerankError, missing_extra
-from edgeorder.rerank.batches import in_batches
-from edgeorder.rerank.checks import check_whole
-from edgeorder.rerank.hub import as_folder, hub_failure
-from edgeorder.rerank.models import loaded
-from edgeorder.rerank.pairs import PairScorer, as_rows
-from edgeorder.rerank.windows import LongPassages, Pair, Reader, Spans, check_long_passages
+from edgeorder.scorers.batches import in_batches
+from edgeorder.scorers.checks import check_whole
+from edgeorder.scorers.hub import as_folder, hub_failure
+from edgeorder.scorers.models import loaded
+from edgeorder.scorers.pairs import PairScorer, as_rows
+from edgeorder.scorers.windows import LongPassages, Pair, Reader, Spans, check_long_passages
 from edgeorder.stopping import Stop, current
 
 _locks: "WeakKeyDictionary[Any, threading.Lock]" = WeakKeyDictionary()

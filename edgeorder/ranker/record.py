@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeorder import masking
-from edgeorder.rerank.evidence.asking import llm_name
-from edgeorder.rerank.evidence.constraints import named
-from edgeorder.rerank.evidence.passages import Passage
-from edgeorder.rerank.evidence.ranking import Ranking
+from edgeorder.ranker.asking import llm_name
+from edgeorder.ranker.constraints import named
+from edgeorder.ranker.passages import Passage
+from edgeorder.ranker.ranking import Ranking
 
 if TYPE_CHECKING:
-    from edgeorder.rerank.evidence.ranker import EvidenceRanker
+    from edgeorder.ranker.ranker import EvidenceRanker
 
 VERSION = 1
 

@@ -1,0 +1,1 @@
+"""Scorers, a file each; `edgeorder.rerank` is where they are imported from."""
