@@ -12,6 +12,8 @@ from edgeorder.unicode import clean
 LongPassages: TypeAlias = Literal["warn", "window"]
 Pair: TypeAlias = tuple[str, str]
 
+_AT_ONCE = 1024  # pairs that are read into tokens at a time: those of a whole table would fill the memory
+
 
 class Reader(NamedTuple):
     """How a model reads text.
@@ -40,17 +42,38 @@ class PairScorer(ABC):
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw score for each text, in the order of the texts; larger is better."""
-        query = clean(query)
-        passages = [clean(text) for text in texts]
-        if not passages:
-            return []
-        pieces, owners = self._pieces(query, passages)
-        scores = self._scores([(query, piece) for piece in pieces])
-        best = [float("-inf")] * len(passages)
-        for owner, score in zip(owners, scores, strict=True):
-            # A NaN must stay one: it is for the rerank step to say so.
-            best[owner] = score if score != score or score > best[owner] else best[owner]
+        return PairScorer.score_many(self, [(query, texts)])[0]
+
+    def score_many(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        """Return the scores of the texts of many questions.
+
+        Pairs of all questions are scored together, longest first, so that batches are full and little is padded.
+
+        Args:
+            questions: Each query, and the texts to score for it.
+        """
+        pairs: list[Pair] = []
+        owners: list[tuple[int, int]] = []
+        best: list[list[float]] = []
+        for question, (query, texts) in enumerate(questions):
+            cleaned = clean(query), [clean(text) for text in texts]
+            pieces, of = self._pieces(*cleaned) if cleaned[1] else ([], [])
+            pairs += [(cleaned[0], piece) for piece in pieces]
+            owners += [(question, text) for text in of]
+            best.append([float("-inf")] * len(cleaned[1]))
+        order = sorted(range(len(pairs)), key=lambda at: -len(pairs[at][0]) - len(pairs[at][1]))
+        for start in range(0, len(order), _AT_ONCE):
+            part = order[start : start + _AT_ONCE]
+            for at, score in zip(part, self._scores([pairs[at] for at in part]), strict=True):
+                question, text = owners[at]
+                # A NaN must stay one: it is for the rerank step to say so.
+                if score != score or score > best[question][text]:
+                    best[question][text] = score
         return best
+
+    def load(self) -> None:
+        """Load the model now, not at the first call."""
+        self._reader()
 
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
         """The same in a thread, loading included: the event loop goes on."""
