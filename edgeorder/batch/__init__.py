@@ -6,5 +6,6 @@
 
 from edgeorder.batch.placing import PlaceBatch
 from edgeorder.batch.rows import Row
+from edgeorder.batch.tables import Placed, place_table, read_rows
 
-__all__ = ["PlaceBatch", "Row"]
+__all__ = ["PlaceBatch", "Placed", "Row", "place_table", "read_rows"]
