@@ -5,9 +5,33 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 WORDS = """
 the a of to and in for hotel night limit city policy travel refund manager approves expense report airline ticket
 """.split()  # noqa: SIM905 - a page of quotes reads worse
+
+TYPES = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("query", pa.string()),
+        (
+            "chunks",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("text", pa.string()),
+                        ("score", pa.float64()),
+                        ("source", pa.string()),
+                        ("offset", pa.int64()),
+                        ("id", pa.string()),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+"""The types of the columns."""
 
 
 def text(words: int, seed: object) -> str:

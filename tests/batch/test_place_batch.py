@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from question_rows import columns, length_scorer, row, text
+from question_rows import TYPES, columns, length_scorer, row, text
 
 from edgeorder import (
     ORDERS,
@@ -31,26 +31,6 @@ from edgeorder.batch import PlaceBatch
 from edgeorder.batch.placing import PlaceSettings
 
 ROWS = [row(at) for at in range(30)]
-TYPES = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("query", pa.string()),
-        (
-            "chunks",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("text", pa.string()),
-                        ("score", pa.float64()),
-                        ("source", pa.string()),
-                        ("offset", pa.int64()),
-                        ("id", pa.string()),
-                    ]
-                )
-            ),
-        ),
-    ]
-)
 SETTINGS: dict[str, Any] = {"budget": Budget(260, approximate_counter()), "order": "bookend", "layout": "numbered"}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from question_rows import row
-from test_place_batch import ROWS, TYPES, table
+from question_rows import TYPES, row
+from test_place_batch import ROWS, table
 
 from edgeorder import Chunk
 from edgeorder.batch import PlaceBatch, Row, place_table, read_rows
