@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 180  # seconds
+LIMIT = 240  # seconds
 
 
 @pytest.fixture(autouse=True)

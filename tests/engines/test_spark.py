@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark", reason="make test-engines installs the engines")
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("default")]
 
 
