@@ -4,13 +4,17 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check bench probe-demo clean
+.PHONY: demo test test-engines check bench bench-batches probe-demo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# Ray, Spark and datasets, about 1 GB, in an environment of their own; Spark needs Java 17 or 21.
+test-engines: $(VENV)-engines/.engines
+	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -26,13 +30,16 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/deciding.py
 	$(BIN)/python benchmarks/orders.py
 
+bench-batches: $(VENV)/.dev
+	$(BIN)/python benchmarks/batches.py
+
 # A real local model on made-up records: where in a block of 20 does it find the one that was asked for?
 probe-demo: $(VENV)/.probe
 	$(BIN)/edgeorder probe --model local --cases facts --questions 40 --fixed --cache .probe --out .probe/profile.json --report .probe/report.html
 
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-engines
 
 # Dependency groups need pip 25.1.
 $(BIN)/python:
@@ -41,6 +48,12 @@ $(BIN)/python:
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[langchain,llamaindex,text]' --group demo
+	touch $@
+
+$(VENV)-engines/.engines: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-engines
+	$(VENV)-engines/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-engines/bin/python -m pip install --quiet --editable '.[batch]' --group engines
 	touch $@
 
 $(VENV)/.probe: pyproject.toml | $(BIN)/python

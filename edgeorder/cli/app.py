@@ -8,6 +8,7 @@ import typer
 
 from edgeorder.cli.compare import compare
 from edgeorder.cli.export_onnx import export_onnx
+from edgeorder.cli.place_table import place
 from edgeorder.cli.probe import probe
 from edgeorder.cli.terminal import open_streams, say, settle_streams
 from edgeorder.errors import EdgeOrderError
@@ -21,6 +22,7 @@ app = typer.Typer(
 app.command("export-onnx")(export_onnx)
 app.command()(probe)
 app.command()(compare)
+app.command()(place)
 
 
 def _version(asked: bool) -> None:

@@ -16,31 +16,48 @@ Step = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(label: str, every: float = 30) -> Iterator[Step]:
+def progress(label: str, every: float = 30, unit: str = "questions", pace: bool = False) -> Iterator[Step]:
     """Show what is done and the time left until the block ends; yields what to tell it.
 
     Args:
         label: What is being done.
         every: Seconds from line to line where stderr is no terminal.
+        unit: What is counted.
+        pace: Whether to show how many are done in a second.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(file=Steady(sys.stderr))  # type: ignore[arg-type]  # it has what rich uses of a file
     if not (sys.stderr.isatty() and console.is_interactive):
-        with _lines(label, every) as step:
+        with _lines(label, every, unit, pace) as step:
             yield step
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}", markup=False),
+        TimeRemainingColumn(),
+    )
     # What the program prints meanwhile stays on stdout, where rich would send it to the bar's console; and replies take
     # long enough that a speed over the usual 30 seconds would jump.
     with Progress(*columns, console=console, redirect_stdout=False, speed_estimate_period=300, transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(label, total=None, pace="")
+
+        def step(done: int, total: int) -> None:
+            bar.update(
+                task,
+                completed=done,
+                total=total,
+                pace=_pace(bar.tasks[0].speed, unit).removeprefix(", ") if pace else "",
+            )
+
+        yield step
 
 
 @contextmanager
-def _lines(label: str, every: float) -> Iterator[Step]:
+def _lines(label: str, every: float, unit: str, pace: bool) -> Iterator[Step]:
     """Say a line every so many seconds, from a thread of its own: also while nothing gets done."""
     at = [0, 0]
     ended = threading.Event()
@@ -55,8 +72,13 @@ def _lines(label: str, every: float) -> Iterator[Step]:
             now = time.monotonic()
             since, before = seen[0]
             seen.append((now, done))
-            left = (total - done) * (now - since) / (done - before) if done > before else None
-            of = f"{done} of at most {total} questions done, {_time(left)} left" if total else "no question is done yet"
+            speed = (done - before) / (now - since) if done > before else None
+            left = (total - done) / speed if speed else None
+            of = (
+                f"{done} of at most {total} {unit} done, {_time(left)} left{_pace(speed, unit) if pace else ''}"
+                if total
+                else f"none of the {unit} is done yet"
+            )
             say(f"{label}: {of}")
 
     thread = threading.Thread(target=run, name="edgeorder-progress", daemon=True)
@@ -66,6 +88,13 @@ def _lines(label: str, every: float) -> Iterator[Step]:
     finally:
         ended.set()
         thread.join()
+
+
+def _pace(speed: float | None, unit: str) -> str:
+    """Return how many are done in a second, or in a minute where that is easier to read; nothing if it is unknown."""
+    if not speed:
+        return ""
+    return f", {speed:,.0f} {unit}/s" if speed >= 10 else f", {speed * 60:,.0f} {unit}/min"
 
 
 def _time(seconds: float | None) -> str:

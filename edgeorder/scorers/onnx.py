@@ -90,6 +90,12 @@ class OnnxCrossEncoderScorer(PairScorer):
         """The name under which the scorer is recorded."""
         return f"OnnxCrossEncoderScorer({self.model}, {self.precision})"
 
+    def score_many(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        if "int8" not in self._loaded().file:
+            return super().score_many(questions)
+        # What is quantized takes its scale from the whole batch: a question's scores must not depend on its neighbours.
+        return [self(query, texts) for query, texts in questions]
+
     def _loaded(self) -> _Model:
         key = ("onnx", str(self.model), self.precision, self.max_length, self.revision)
         return loaded(key, self._load)  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from edgeorder.scorers.windows import LongPassages, Pair, Reader, fitted
 from edgeorder.stopping import Stop, current, watching
 from edgeorder.unicode import clean
 
+_AT_ONCE = 1024  # pairs that are read into tokens at a time: those of a whole table would fill the memory
 _REST = 30.0  # seconds for which a model is left alone after its device failed
 _DEVICE = re.compile(r"\b(CUDA|HIP|MPS)\b|\bcu(DNN|BLAS)|device-side|out of memory|failed to allocate", re.IGNORECASE)
 _resting: dict[int, tuple[float, str, object]] = {}  # until when and why, by the id of the model, which is kept alive
@@ -33,17 +34,41 @@ class PairScorer(ABC):
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw score for each text, in the order of the texts; larger is better."""
-        query = clean(query.strip())
-        passages = [clean(text) for text in texts]
-        if not passages:
-            return []
-        query, pieces, owners = fitted(self._reader(), query, passages, self.long_passages)
-        scores = self._scores([(query, piece) for piece in pieces])
-        best = [float("-inf")] * len(passages)
-        for owner, score in zip(owners, scores, strict=True):
-            # A NaN must stay one: it is for the rerank step to say so.
-            best[owner] = score if score != score or score > best[owner] else best[owner]
+        return PairScorer.score_many(self, [(query, texts)])[0]
+
+    def score_many(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        """Return the scores of the texts of many questions.
+
+        Pairs of all questions are scored together, longest first, so that batches are full and little is padded.
+
+        Args:
+            questions: Each query, and the texts to score for it.
+        """
+        pairs: list[Pair] = []
+        owners: list[tuple[int, int]] = []
+        best: list[list[float]] = []
+        reader = self._reader() if any(texts for _, texts in questions) else None
+        for question, (query, texts) in enumerate(questions):
+            best.append([float("-inf")] * len(texts))
+            if texts:
+                shown, pieces, of = fitted(
+                    reader, clean(query.strip()), [clean(text) for text in texts], self.long_passages
+                )
+                pairs += [(shown, piece) for piece in pieces]
+                owners += [(question, text) for text in of]
+        order = sorted(range(len(pairs)), key=lambda at: -len(pairs[at][0]) - len(pairs[at][1]))
+        for start in range(0, len(order), _AT_ONCE):
+            part = order[start : start + _AT_ONCE]
+            for at, score in zip(part, self._scores([pairs[at] for at in part]), strict=True):
+                question, text = owners[at]
+                # A NaN must stay one: it is for the rerank step to say so.
+                if score != score or score > best[question][text]:
+                    best[question][text] = score
         return best
+
+    def load(self) -> None:
+        """Load the model now, not at the first call."""
+        self._model()
 
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
         """The same in a thread, loading included: the event loop goes on. Where it is cancelled, the thread stops."""

@@ -1,0 +1,200 @@
+"""Side-by-side measurements of whole tables: `make bench-batches`.
+
+`python benchmarks/batches.py [rows] [ray]`: rows/s of `PlaceBatch` against a plain loop over `place`, what Ray costs
+(where it is installed), reranking row by row against together, and peak memory over the size of a table.
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from edgeorder import Budget, Chunk, approximate_counter, place
+from edgeorder.batch import PlaceBatch, place_table
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "batch"), str(ROOT / "tests" / "rerank")]
+
+SENTENCE = "The committee approved item {} of the revised travel policy after a short discussion on costs. "
+
+
+def rows(n: int, chunks: int = 20) -> pa.Table:
+    """Return a table of questions with chunks of about 80 tokens, of a few hundred rows again and again."""
+    distinct = min(n, 500)
+    made = [
+        {
+            "id": at,
+            "query": f"what about item {at}?",
+            "chunks": [
+                {
+                    "text": "".join(SENTENCE.format(at * 100 + chunk * 7 + more) for more in range(5)),
+                    "score": 1 - chunk / chunks,
+                    "source": f"d{chunk % 7}",
+                    "offset": chunk,
+                    "id": f"{at}-{chunk}",
+                }
+                for chunk in range(chunks)
+            ],
+        }
+        for at in range(distinct)
+    ]
+    table = pa.Table.from_pylist(made)
+    return pa.concat_tables([table] * (n // distinct)).combine_chunks()
+
+
+def fastest(*calls: Callable[[], object], rounds: int = 5) -> list[float]:
+    """Return the seconds of each call, the best of some rounds taken in turn."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for which, call in enumerate(calls):
+            start = time.process_time()
+            call()
+            best[which] = min(best[which], time.process_time() - start)
+    return best
+
+
+def against_a_loop() -> None:
+    """Compare with what one would write by hand for the same table and the same cells."""
+    table = rows(500)
+    print("PlaceBatch / a plain loop over place(), rows a second of one core; reach >= 0.9")
+    for name, settings in (
+        ("no budget", {}),
+        ("budget, bound", {"budget": Budget(3000, approximate_counter())}),
+        ("budget, tiktoken", {"budget": 1500}),
+    ):
+        place_batch = PlaceBatch(**settings)
+
+        def loop(settings: dict[str, Any] = settings) -> list[tuple[object, ...]]:
+            out = []
+            for row in table.to_pylist():
+                placement = place([Chunk(**chunk) for chunk in row["chunks"]], query=row["query"], **settings)
+                block = placement.block.text
+                out.append((placement.indices, block, placement.tokens, placement.dropped, placement.reason))
+            return out
+
+        ours, plain = fastest(lambda: place_batch(table), loop)  # noqa: B023 - called within the round
+        print(f"  {name:<18} {500 / ours:>7.0f}   loop {500 / plain:>7.0f}   ratio {plain / ours:.2f}")
+
+
+def ray_share(n: int) -> None:
+    """Show what Ray costs: rows a second of two workers against one process, by wall clock."""
+    try:
+        import ray
+    except ImportError:
+        print("Ray is not installed here: no figure of what it costs")
+        return
+    table, settings = rows(n), {"budget": 1500}
+    place_batch = PlaceBatch(**settings)
+    place_batch(table.slice(0, 100))
+    start = time.perf_counter()
+    for at in range(0, n, 500):
+        place_batch(table.slice(at, 500))
+    alone = time.perf_counter() - start
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    start = time.perf_counter()
+    placed = (
+        ray.data.from_arrow(table)
+        .repartition(8)
+        .map_batches(
+            PlaceBatch,
+            fn_constructor_kwargs=settings,
+            batch_format="pyarrow",
+            batch_size=500,
+            compute=ray.data.ActorPoolStrategy(size=2),
+            num_cpus=0.5,
+        )
+    )
+    count = sum(block.num_rows for block in placed.iter_batches(batch_format="pyarrow", batch_size=None))
+    wall = time.perf_counter() - start
+    ray.shutdown()
+    print(
+        f"Ray, {count} rows: {n / wall:.0f} rows/s on two workers, start included; one process {n / alone:.0f} rows/s"
+    )
+    print(f"  the share that Ray costs, of two cores: {1 - alone / 2 / wall:.0%}")
+
+
+def reranking(n: int) -> None:
+    """Compare the scoring of many rows together with scoring row by row, for lengths that differ and that do not."""
+    from edgeorder.rerank.export import export_onnx
+    from material import passage, save_cross_encoder
+
+    from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer
+
+    drawn = random.Random(5)
+    lengths = {"lengths 5 to 200": lambda: drawn.choice((5, 10, 20, 50, 200)), "all of 40": lambda: 40}
+    print(f"reranking {n} rows of 20 chunks together / row by row; reach >= 1.5 where lengths differ")
+    with tempfile.TemporaryDirectory() as work:
+        save_cross_encoder(Path(work, "torch"))
+        export_onnx(str(Path(work, "torch")), Path(work, "onnx"))
+        for label, words in lengths.items():
+            table = {
+                "query": [f"what may a hotel cost in case {at}?" for at in range(n)],
+                "chunks": [[passage(words(), at * 100 + chunk) for chunk in range(20)] for at in range(n)],
+            }
+            for scorer in (
+                CrossEncoderScorer(str(Path(work, "torch")), device="cpu"),
+                CrossEncoderScorer(str(Path(work, "torch")), device="cpu", batch_size=32),
+                OnnxCrossEncoderScorer(Path(work, "onnx"), precision="fp32"),
+            ):
+                place_batch = PlaceBatch(rerank=scorer, top_n=5)
+                place_batch({name: values[:2] for name, values in table.items()})
+                walls = {"together": float("inf"), "by row": float("inf")}
+                for _ in range(2):
+                    start = time.perf_counter()
+                    place_batch(table)
+                    walls["together"] = min(walls["together"], time.perf_counter() - start)
+                    start = time.perf_counter()
+                    for query, chunks in zip(table["query"], table["chunks"], strict=True):
+                        place(list(map(Chunk, chunks)), query=query, rerank=scorer, top_n=5)
+                    walls["by row"] = min(walls["by row"], time.perf_counter() - start)
+                kind = type(scorer).__name__ + (f", batches of {scorer.batch_size}" if scorer.batch_size == 32 else "")
+                ratio = walls["by row"] / walls["together"]
+                print(f"  {label:<17} {kind:<38} {n / walls['together']:>6.1f} rows/s   ratio {ratio:.2f}")
+
+
+def peak(n: int) -> None:
+    """Print the peak memory, in MiB, of placing a table of that many rows."""
+    import resource
+
+    with tempfile.TemporaryDirectory() as work:
+        table = rows(500)
+        with pq.ParquetWriter(Path(work, "in.parquet"), table.schema) as writer:
+            for _ in range(n // 500):
+                writer.write_table(table)
+        place_table(Path(work, "in.parquet"), Path(work, "out"), PlaceBatch(order="bookend"))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+
+
+def memory(sizes: tuple[int, ...]) -> None:
+    """Show the peak over the size of the table, each in a process of its own."""
+    print("peak memory of place_table, MiB; reach: flat")
+    for n in sizes:
+        done = subprocess.run([sys.executable, __file__, "peak", str(n)], capture_output=True, text=True, check=True)
+        print(f"  {n:>8} rows   {done.stdout.strip()}")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["peak", n]:
+            peak(int(n))
+        case ["loop"]:
+            against_a_loop()
+        case ["ray", n]:
+            ray_share(int(n))
+        case ["rerank", n]:
+            reranking(int(n))
+        case ["memory", *sizes]:
+            memory(tuple(map(int, sizes)))
+        case _:
+            against_a_loop()
+            ray_share(20_000)
+            reranking(1000)
+            memory((10_000, 200_000))

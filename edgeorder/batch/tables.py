@@ -1,0 +1,153 @@
+"""Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from edgeorder.batch.columns import arrow, cells
+from edgeorder.batch.parquet import Part, Table, opened
+from edgeorder.batch.placing import PlaceBatch
+from edgeorder.batch.rows import Row, as_row
+from edgeorder.checks import whole_number
+from edgeorder.files import write_text
+from edgeorder.profile import PositionProfile
+
+_RUN = "_edgeorder.json"  # readers of folders pass over names that begin with an underscore
+_WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
+
+
+class Placed(NamedTuple):
+    """What a run did.
+
+    Args:
+        rows: How many rows the output has.
+        before: How many of them an earlier run had written.
+        errors: How many of those that this run wrote have an `error`.
+        first_error: The first of them.
+    """
+
+    rows: int
+    before: int
+    errors: int
+    first_error: str | None
+
+
+def place_table(
+    source: str | Path,
+    folder: str | Path,
+    place_batch: PlaceBatch,
+    *,
+    batch_rows: int = 500,
+    part_rows: int = 50_000,
+    part_seconds: float = 60,
+    step: Callable[[int, int], None] = lambda done, total: None,
+) -> Placed:
+    """Place every row of a Parquet table, and write the table with the columns added.
+
+    The output is a folder of parts `part-ROW.parquet`, named by the first row that is in it, and `_SUCCESS` once all
+    are there. A part is there as a whole or not at all, so a run that was stopped goes on after the last one: call it
+    again with the same arguments. Memory does not grow with the table.
+
+    Args:
+        source: A Parquet file, or a folder of them, which are read in the order of their names.
+        folder: Where the parts go. It is made; if it exists, it is empty or holds an earlier part of this run.
+        place_batch: What is done to the rows.
+        batch_rows: Rows that are placed at a time. All of their texts are in memory; a scorer scores them together.
+        part_rows: A part ends once it has so many rows.
+        part_seconds: After so much time a part ends too: a run that is stopped loses no more work than that.
+        step: Is told after each batch how many rows are done, and how many there are.
+
+    Raises:
+        FileNotFoundError: If there is no such table.
+        ValueError: If it is no Parquet or lacks a column, or if the folder holds anything but parts of this run.
+        ImportError: If pyarrow or what a setting needs is not installed.
+    """
+    batch_rows = whole_number("batch_rows", batch_rows, least=1)
+    part_rows = whole_number("part_rows", part_rows, least=1)
+    table, target = Table.open(source), Path(folder)
+    place_batch.check_columns(table.schema.names)
+    at = before = _begun(target, table, place_batch)
+    errors, first = 0, None
+    step(at, table.rows)
+    batches = table.batches(at, batch_rows)
+    while at < table.rows:
+        began, start = time.monotonic(), at
+        with Part(target / f"part-{start:012}.parquet") as part:
+            while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
+                placed = place_batch(next(batches))
+                part.write(placed)
+                found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
+                first = first or next(iter(found), None)
+                errors, at = errors + len(found), at + placed.num_rows
+                step(at, table.rows)
+    if before == 0 and at == 0:  # a table without rows has its columns too
+        with Part(target / f"part-{0:012}.parquet") as part:
+            part.write(place_batch(arrow().Table.from_batches([], table.schema)))
+    write_text(target / _WHOLE, "")
+    return Placed(at, before, errors, first)
+
+
+def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
+    """Yield the rows of a Parquet table one by one; a row that is bad says so in its `error`.
+
+    Args:
+        source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query`, as
+            `PlaceBatch` reads them. What else the table has is in `others` of each row.
+        batch_rows: Rows that are read at a time.
+
+    Raises:
+        FileNotFoundError: If there is no such table.
+        ValueError: If it is no Parquet, or has no column `chunks`.
+        ImportError: If pyarrow is not installed.
+    """
+    table = Table.open(source)
+    names = PlaceBatch().check_columns(table.schema.names)
+    others = [name for name in names if name not in ("query", "chunks")]
+    for batch in table.batches(0, batch_rows):
+        columns = {name: cells(batch, name) for name in names}
+        for at, chunks in enumerate(columns["chunks"]):
+            query = columns["query"][at] if "query" in columns else None
+            yield as_row(query, chunks, {name: columns[name][at] for name in others})
+
+
+def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
+    """Return how many rows the parts in a folder hold already, once it is known that they are of this run.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    from importlib.metadata import version
+
+    run = {"edgeorder": version("edgeorder"), "source": table.identity(), "settings": _described(place_batch)}
+    file = folder / _RUN
+    if file.exists():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        if differs := [name for name, value in run.items() if before.get(name) != value]:
+            raise ValueError(
+                f"{folder} holds parts of another run: other {' and '.join(differs)}. Name another folder, or empty it"
+            )
+    elif folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
+    else:
+        folder.mkdir(exist_ok=True)
+        write_text(file, json.dumps(run, indent=2))
+    for left in folder.glob(".*.part"):  # of a run that was killed
+        left.unlink(missing_ok=True)
+    at = 0
+    while (part := folder / f"part-{at:012}.parquet").exists():
+        with opened(part) as parquet:
+            rows = parquet.metadata.num_rows
+        if not rows:
+            break
+        at += rows
+    return at
+
+
+def _described(place_batch: PlaceBatch) -> str:
+    """Return the settings in words that are the same in another process."""
+    order = place_batch.settings.get("order")
+    profile = json.dumps(order.to_dict()) if isinstance(order, PositionProfile) else ""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(place_batch)) + profile

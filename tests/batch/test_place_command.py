@@ -1,0 +1,59 @@
+"""`edgeorder place` on a table."""
+
+import re
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from test_place_batch import table
+from typer.testing import CliRunner
+
+from edgeorder.batch import PlaceBatch
+from edgeorder.cli.app import app
+from edgeorder.cli.progress import progress
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Return a Parquet file of 30 rows."""
+    pq.write_table(table(), tmp_path / "questions.parquet")
+    return tmp_path / "questions.parquet"
+
+
+def test_a_table_is_placed_in_parts(source: Path, tmp_path: Path) -> None:
+    """With the settings of the command; a second run finds it done; bad rows are told."""
+    out = tmp_path / "placed"
+    command = ["place", str(source), "--out", str(out), "--order", "bookend", "--top-n", "3", "--style", "xml"]
+    run = CliRunner().invoke(app, [*command, "--batch-rows", "4"])
+    assert run.exit_code == 0, run.output
+    assert run.stdout == f"30 rows in {out}\n"
+    assert "3 rows have an error, the first: ValueError: the chunks are missing" in run.stderr
+    wanted = PlaceBatch(order="bookend", top_n=3, layout="xml")(table())
+    assert pq.read_table(out).equals(wanted)
+    assert CliRunner().invoke(app, command).stdout == f"30 rows in {out}, 30 of them from before\n"
+
+
+def test_names_that_are_taken_can_be_told_apart(source: Path, tmp_path: Path) -> None:
+    """By a prefix, as the message says; without --out there is a clear error."""
+    with pytest.raises(ValueError, match="name the folder for its parts with --out"):
+        CliRunner().invoke(app, ["place", str(source)], catch_exceptions=False)
+    twice = tmp_path / "once"
+    assert CliRunner().invoke(app, ["place", str(source), "--out", str(twice)]).exit_code == 0
+    command = ["place", str(twice), "--out", str(tmp_path / "twice")]
+    with pytest.raises(ValueError, match="prefix='placed_'"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert CliRunner().invoke(app, [*command, "--prefix", "placed_"]).exit_code == 0
+    names = pq.read_table(tmp_path / "twice").schema.names
+    assert names[-7:] == [f"placed_{name}" for name in names[-14:-7]]
+
+
+def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where stderr is no terminal, in a line now and then."""
+    with progress("Placing", every=0.05, unit="rows", pace=True) as step:
+        for done in range(1, 30):
+            step(done * 10, 1000)
+            time.sleep(0.01)
+    assert re.search(
+        r"Placing: \d+ of at most 1000 rows done, about \d+ s left, [\d,]+ rows/s", capsys.readouterr().err
+    )
