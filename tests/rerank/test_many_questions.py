@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edgeorder.rerank.pairs import PairScorer
+from edgeorder.scorers.pairs import PairScorer
 from material import passage
 
 from edgeorder import EdgeOrderWarning, Rerank, place
@@ -64,7 +64,7 @@ def test_a_text_that_breaks_the_model_breaks_its_own_row_only() -> None:
 
 def test_many_pairs_are_read_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tokens of a whole table would fill the memory."""
-    monkeypatch.setattr("edgeorder.rerank.pairs._AT_ONCE", 10)
+    monkeypatch.setattr("edgeorder.scorers.pairs._AT_ONCE", 10)
     model, table = Recording(), questions(9)
     placed = PlaceBatch(rerank=model)(table)
     assert [len(call) for call in model.calls[:-1]] == [10] * (len(model.calls) - 1)
