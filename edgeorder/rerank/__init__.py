@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeorder.errors import ReviewNeeded
-    from edgeorder.rerank.audit import Audit, audit_ranker
     from edgeorder.rerank.crossencoder import CrossEncoderScorer
     from edgeorder.rerank.evaluation import Evaluation, RankingCase, evaluate_ranking, ranking_cases
     from edgeorder.rerank.evidence.constraints import (
@@ -68,7 +67,8 @@ __all__ = [
 
 _HERE = "edgeorder.rerank"
 _HOMES = {
-    **dict.fromkeys(("Audit", "audit_ranker"), f"{_HERE}.audit"),
+    # By the probe's statistics (extra `probe`), so it stands above all scorers.
+    **dict.fromkeys(("Audit", "audit_ranker"), "edgeorder.probe.auditing"),
     **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_HERE}.evaluation"),
     "CrossEncoderScorer": f"{_HERE}.crossencoder",
     "Dimension": f"{_HERE}.evidence.dimensions",
@@ -99,7 +99,12 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         raise AttributeError(f"module 'edgeorder.rerank' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        from edgeorder.errors import missing_extra
+
+        raise missing_extra(str(error.name), "probe") from error
 
 
 def __dir__() -> list[str]:

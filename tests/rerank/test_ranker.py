@@ -146,6 +146,7 @@ class TestPrompt:
         first, second = (re.findall(r"<passage-(\w+)", prompt)[0] for prompt in model.prompts)
         assert first != second  # another tag each time
 
+    @pytest.mark.case(64)
     def test_long_passages_are_cut_for_the_prompt_alone(self) -> None:
         """At a word, with a mark; what is ranked is whole."""
         model = Reader(lambda text: 5.0)
@@ -202,6 +203,7 @@ def test_impossible_dimensions_are_refused(dimensions: Any) -> None:
         ({"schema": dict}, TypeError, "schema must be a pydantic model"),
     ],
 )
+@pytest.mark.case(118)
 def test_impossible_settings_are_refused(settings: Any, error: type[Exception], message: str) -> None:
     """At construction, naming what is accepted."""
     with pytest.raises(error, match=message):
@@ -213,6 +215,7 @@ def test_impossible_settings_are_refused(settings: Any, error: type[Exception], 
 class TestModels:
     """Whatever can be asked."""
 
+    @pytest.mark.case(118)
     def test_langchain(self, rank: Any) -> None:
         """A chat model of LangChain; tokens are counted where it counts them."""
         from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
@@ -244,6 +247,7 @@ class TestModels:
         ids = schemas[0]["properties"]["ranked_passages"]["items"]["properties"]["passage_id"]["enum"]
         assert sorted(ids) == ["p01", "p02", "p03", "p04"]
 
+    @pytest.mark.case(118)
     def test_llamaindex(self, rank: Any) -> None:
         """An LLM of LlamaIndex."""
         from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
@@ -329,6 +333,7 @@ class TestSeveral:
         ranking = EvidenceRanker(Model(*replies), passes=3).rank(QUERY, TEXTS)
         assert (ranking.status, ranking.indices[0], ranking.ranked[0].weighted_total) == ("partial", 1, 8)
 
+    @pytest.mark.case(64)
     def test_too_many_passages_are_ranked_in_windows(self, rank: Any) -> None:
         """Windows overlap by half, together they show everything, and the best of all are first."""
         texts = [f"text {number}" for number in range(50)]

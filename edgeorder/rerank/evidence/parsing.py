@@ -37,8 +37,8 @@ def text_of(reply: Any) -> str:
     Raises:
         TypeError: For anything else.
     """
-    if isinstance(reply, str):
-        return str(reply)
+    if reply is None or isinstance(reply, str):
+        return str(reply or "")
     if isinstance(reply, Mapping) and not isinstance(reply.get("text", reply.get("content")), str | list):
         return json.dumps(reply, default=str)  # structured output: the object itself
     if isinstance(reply, Mapping):
@@ -47,12 +47,12 @@ def text_of(reply: Any) -> str:
         kinds = [_field(block, "type") or _field(block, "block_type") or "text" for block in reply]
         said = [block for block, kind in zip(reply, kinds, strict=True) if kind in ("text", "output_text")]
         return "".join(text_of(block) for block in said)
-    for name in ("content", "text", "message", "model_dump_json"):
+    for name in ("content", "text", "message"):
         held = _field(reply, name)
-        if name == "model_dump_json" and callable(held):
-            return str(held())
         if isinstance(held, str | list | tuple) or (name == "message" and held is not None):
             return text_of(held)
+    if callable(written := getattr(reply, "model_dump_json", None)):  # structured output: a pydantic object
+        return str(written())
     raise TypeError(f"the reply is a {type(reply).__name__}, which holds no text")
 
 
