@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pickle
 import re
 import threading
 import time
@@ -201,6 +202,7 @@ def test_impossible_dimensions_are_refused(dimensions: Any) -> None:
         ({"least_tier": "best"}, ValueError, "least_tier='best' is not one of: high, medium"),
         ({"on_review": "ask"}, ValueError, "on_review='ask'"),
         ({"schema": dict}, TypeError, "schema must be a pydantic model"),
+        ({"recorders": ["log.jsonl"]}, TypeError, "recorders must be callables"),
     ],
 )
 @pytest.mark.case(118)
@@ -599,6 +601,16 @@ def test_whether_it_is_worth_ranking(passages: list[str], reason: str) -> None:
     worth = worth_ranking(passages)
     assert bool(worth) == (not reason)
     assert worth.reason.endswith(reason) if reason else worth.reason == ""
+
+
+def test_a_ranker_is_a_value() -> None:
+    """It compares by its settings, survives pickling, and its name says which model ranks."""
+    ranker = EvidenceRanker(
+        judge, constraints=[max_ranked(3)], fallback="bm25", dimensions={"fit": ("how it fits", 1.0)}
+    )
+    assert pickle.loads(pickle.dumps(ranker)) == ranker != EvidenceRanker(judge)
+    assert ranker.name == "EvidenceRanker(judge)"
+    assert [one.field for one in ranker.judged_by] == ["fit_score"]
 
 
 def test_a_deadline_ends_it_before_the_next_question() -> None:

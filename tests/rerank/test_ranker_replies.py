@@ -283,7 +283,7 @@ def test_contradictions_are_kept_if_they_are_about_passages() -> None:
     ]
     ranking, _ = ranked(reply(row("p02", 9), row("p03", 5), contradictions=conflicts))
     assert [(one.indices, one.note) for one in ranking.contradictions] == [((1, 2), "120 or 150")]
-    assert (ranking.decision, ranking.reasons) == ("review", ("1 contradictions among the passages",))
+    assert (ranking.decision, ranking.reasons) == ("review", ("the model sees contradictions among the passages (1)",))
     assert sum("was left out" in note for note in ranking.notes) == 3
 
 

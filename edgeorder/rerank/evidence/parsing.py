@@ -12,6 +12,7 @@ _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|analysis)\b[^<>]{0,40
 _THOUGHT_OVER = re.compile(r"</(think|thinking|thought|reasoning|analysis)\s*>", re.IGNORECASE)
 _MARKS = re.compile(r'[{}\[\]"<]')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NEXT_RECORD = re.compile(r"[\s,]*+(?=\{)")
 _STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
@@ -211,18 +212,14 @@ def _shaped(piece: str) -> bool:
 def _whole_records(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a ranking that was cut, up to the first that is not whole."""
     begun = re.search(rf'"{RANKED}"\s*:\s*\[|\[\s*(?=\{{\s*"passage_id")', text)
+    decoder = json.JSONDecoder(object_pairs_hook=_fields, parse_constant=_no_constant, strict=False)
     at = begun.end() if begun else len(text)
-    while (found := re.compile(r"[\s,]*(?=\{)").match(text, at)) is not None:
-        spans, _ = _spans(text[found.end() : found.end() + 20_000])
-        if not spans or spans[0][0] != 0:
-            return
-        start, stop = found.end(), found.end() + spans[0][1]
+    while (found := _NEXT_RECORD.match(text, at)) is not None:
         try:
-            record = json.loads(text[start:stop], object_pairs_hook=_fields, parse_constant=_no_constant, strict=False)
+            record, at = decoder.raw_decode(text, found.end())
         except (ValueError, RecursionError):
             return
         yield record
-        at = stop
 
 
 def _field(held: Any, name: str) -> Any:
