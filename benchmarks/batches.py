@@ -123,10 +123,10 @@ def ray_share(n: int) -> None:
 
 def reranking(n: int) -> None:
     """Compare the scoring of many rows together with scoring row by row, for lengths that differ and that do not."""
-    from edgeorder.rerank.export import export_onnx
     from material import passage, save_cross_encoder
 
     from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer
+    from edgeorder.scorers.export import export_onnx
 
     drawn = random.Random(5)
     lengths = {"lengths 5 to 200": lambda: drawn.choice((5, 10, 20, 50, 200)), "all of 40": lambda: 40}

@@ -260,9 +260,8 @@ def _with_stage(result: Reranked, name: str, left: list[int], said: Said, second
 
 def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, seconds: float) -> Reranked:
     """Raise what a scorer raised, or keep the order before it; without the secrets that may stand in the message."""
-    if isinstance(
-        error, EdgeOrderWarning | ReviewNeeded
-    ):  # a warning that the caller made an error; a call for a person
+    # A warning that the caller made an error, or a call for a person, is no failure of the scorer.
+    if isinstance(error, EdgeOrderWarning | ReviewNeeded):
         raise error
     from edgeorder.causes import presentable
     from edgeorder.masking import masked

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import sqrt
+from math import sqrt, tanh
 from typing import Any, NamedTuple
+
+from edgeorder.scores import read_scores
 
 _ACCEPTED = (
     'None, "bm25", "input_order", a scorer of edgeorder.rerank, a LangChain Embeddings, a LlamaIndex BaseEmbedding, or '
@@ -82,11 +84,8 @@ def _squashed(scorer: Any) -> Callable[[str, list[str]], Sequence[float | None]]
     """Return the scores of a scorer as 0..1, in their order."""
 
     def score(query: str, texts: list[str]) -> Sequence[float | None]:
-        from edgeorder.scoring import Rerank, score_texts
-
-        step = Rerank(scorer, scale="sigmoid")
-        return [
-            step.scaled(value) for value in score_texts(step, query, texts, ties=False).scores or [None] * len(texts)
-        ]
+        name = str(getattr(scorer, "name", type(scorer).__qualname__))
+        found = read_scores(name, scorer(query, texts), len(texts)).scores
+        return [None if value is None else (1 + tanh(value / 2)) / 2 for value in found]  # the sigmoid
 
     return score

@@ -56,7 +56,7 @@ def decide(
     if status == "fallback":
         review.append("the model gave no ranking that could be used")
     if contradictions:
-        review.append(f"{len(contradictions)} contradictions among the passages")
+        review.append(f"the model sees contradictions among the passages ({len(contradictions)})")
     if gate.review_below is not None and status not in ("fallback", "none_relevant"):
         if confidence is None:
             review.append("there is nothing to measure confidence by")

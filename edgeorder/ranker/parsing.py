@@ -12,6 +12,7 @@ _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning|analysis)\b[^<>]{0,40
 _THOUGHT_OVER = re.compile(r"</(think|thinking|thought|reasoning|analysis)\s*>", re.IGNORECASE)
 _MARKS = re.compile(r'[{}\[\]"<]')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NEXT_RECORD = re.compile(r"[\s,]*+(?=\{)")
 _STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
@@ -37,8 +38,8 @@ def text_of(reply: Any) -> str:
     Raises:
         TypeError: For anything else.
     """
-    if isinstance(reply, str):
-        return str(reply)
+    if reply is None or isinstance(reply, str):
+        return str(reply or "")
     if isinstance(reply, Mapping) and not isinstance(reply.get("text", reply.get("content")), str | list):
         return json.dumps(reply, default=str)  # structured output: the object itself
     if isinstance(reply, Mapping):
@@ -47,12 +48,12 @@ def text_of(reply: Any) -> str:
         kinds = [_field(block, "type") or _field(block, "block_type") or "text" for block in reply]
         said = [block for block, kind in zip(reply, kinds, strict=True) if kind in ("text", "output_text")]
         return "".join(text_of(block) for block in said)
-    for name in ("content", "text", "message", "model_dump_json"):
+    for name in ("content", "text", "message"):
         held = _field(reply, name)
-        if name == "model_dump_json" and callable(held):
-            return str(held())
         if isinstance(held, str | list | tuple) or (name == "message" and held is not None):
             return text_of(held)
+    if callable(written := getattr(reply, "model_dump_json", None)):  # structured output: a pydantic object
+        return str(written())
     raise TypeError(f"the reply is a {type(reply).__name__}, which holds no text")
 
 
@@ -211,18 +212,14 @@ def _shaped(piece: str) -> bool:
 def _whole_records(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a ranking that was cut, up to the first that is not whole."""
     begun = re.search(rf'"{RANKED}"\s*:\s*\[|\[\s*(?=\{{\s*"passage_id")', text)
+    decoder = json.JSONDecoder(object_pairs_hook=_fields, parse_constant=_no_constant, strict=False)
     at = begun.end() if begun else len(text)
-    while (found := re.compile(r"[\s,]*(?=\{)").match(text, at)) is not None:
-        spans, _ = _spans(text[found.end() : found.end() + 20_000])
-        if not spans or spans[0][0] != 0:
-            return
-        start, stop = found.end(), found.end() + spans[0][1]
+    while (found := _NEXT_RECORD.match(text, at)) is not None:
         try:
-            record = json.loads(text[start:stop], object_pairs_hook=_fields, parse_constant=_no_constant, strict=False)
+            record, at = decoder.raw_decode(text, found.end())
         except (ValueError, RecursionError):
             return
         yield record
-        at = stop
 
 
 def _field(held: Any, name: str) -> Any:

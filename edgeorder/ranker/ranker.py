@@ -9,7 +9,7 @@ from edgeorder.checks import whole_number
 from edgeorder.errors import ReviewNeeded, bad_choice
 from edgeorder.ranker.asking import Reply, aask, ask, check_llm, is_async, llm_name
 from edgeorder.ranker.dimensions import THRESHOLDS, TIERS, Dimension, Thresholds, Tier, as_dimensions
-from edgeorder.ranker.fallback import Fallback, as_fallback
+from edgeorder.ranker.fallback import as_fallback
 from edgeorder.ranker.finishing import Judging, ranking_of
 from edgeorder.ranker.gate import Gate
 from edgeorder.ranker.passages import Passage, as_passages, labels
@@ -22,6 +22,7 @@ from edgeorder.stopping import Stop, current
 
 Asked: TypeAlias = tuple[str, Mapping[str, Any]]  # a prompt, and the schema of its reply
 Asking: TypeAlias = Generator[Asked, Reply | Exception, Outcome]
+_SIDE_BY_SIDE = 8  # questions to the model at once, for one ranking
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,16 @@ class EvidenceRanker:
 
     def __post_init__(self) -> None:
         check_llm(self.llm)
-        object.__setattr__(self, "_dimensions", as_dimensions(self.dimensions))
-        object.__setattr__(self, "_fallback", as_fallback(self.fallback))
+        as_dimensions(self.dimensions)
+        as_fallback(self.fallback)
         if isinstance(self.constraints, str) or not all(
             isinstance(one, str) or callable(one) for one in self.constraints
         ):
             raise TypeError(
                 f"constraints must be a list of wishes in words and functions, not {self.constraints!r:.80}"
             )
+        if isinstance(self.recorders, str) or not all(map(callable, self.recorders)):
+            raise TypeError(f"recorders must be callables that take a RankingRecord, not {self.recorders!r:.80}")
         for name, least in (("passes", 1), ("at_once", 2), ("passage_chars", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
         if self.review_below is not None and not 0 <= self.review_below <= 1:
@@ -105,15 +108,12 @@ class EvidenceRanker:
     @property
     def fallback_name(self) -> str:
         """What orders passages where the model gives no ranking."""
-        return self._falls_back_on.name
+        return as_fallback(self.fallback).name
 
     @property
     def judged_by(self) -> tuple[Dimension, ...]:
-        return self.__dict__["_dimensions"]  # type: ignore[no-any-return]
-
-    @property
-    def _falls_back_on(self) -> Fallback:
-        return self.__dict__["_fallback"]  # type: ignore[no-any-return]
+        """The dimensions, spelt out."""
+        return as_dimensions(self.dimensions)
 
     def rank(self, query: str, passages: Sequence[Any]) -> Ranking:
         """Rank passages.
@@ -143,9 +143,13 @@ class EvidenceRanker:
 
         started = time.time(), time.perf_counter()
         asked = self._plan(query, passages)
-        outcomes = await asyncio.gather(
-            *(_arun(one, lambda prompt: aask(self.llm, *prompt)) for one in self._sessions(*asked))
-        )
+        gate = asyncio.Semaphore(_SIDE_BY_SIDE)
+
+        async def outcome(one: Asking) -> Outcome:
+            async with gate:
+                return await _arun(one, lambda prompt: aask(self.llm, *prompt))
+
+        outcomes = await asyncio.gather(*map(outcome, self._sessions(*asked)))
         return await asyncio.to_thread(self._finished, *asked, outcomes, *started)
 
     def rank_many(self, asked: Iterable[tuple[str, Sequence[Any]]], *, concurrency: int = 4) -> list[Ranking]:
@@ -239,7 +243,9 @@ class EvidenceRanker:
     ) -> Ranking:
         """Return the ranking that outcomes come to, on record and through the gate."""
         gate = Gate(self.least_tier, self.review_below, self.always_review)
-        judging = Judging(self.judged_by, self.constraints, self._falls_back_on, self.thresholds, gate, self.passes)
+        judging = Judging(
+            self.judged_by, self.constraints, as_fallback(self.fallback), self.thresholds, gate, self.passes
+        )
         ranking = ranking_of(query, passages, outcomes, judging)
         if self.recorders:
             from edgeorder.ranker.record import record_ranking

@@ -4,6 +4,7 @@ Nothing is guessed: a value that is not clear is an error, which the model is to
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -88,9 +89,9 @@ def check(data: Any, known: Sequence[str], dimensions: Sequence[Dimension], sche
     none = not rows and (len(unranked) == len(known) or bool(_NONE.search(str(said))))
     if not rows and not none:
         errors.append('the ranking is empty; if no passage is relevant, write "none relevant" into ranking_notes')
-    rationales = [one.rationale.casefold() for one in judged.values()]
-    if alike := len(rationales) - len(set(rationales)):
-        notes.append(f"{alike + 1} of {len(rationales)} rationales are not of their own")
+    said_of = Counter(one.rationale.casefold() for one in judged.values())
+    if shared := sum(times for times in said_of.values() if times > 1):
+        notes.append(f"{shared} of {len(judged)} rationales are not of their own: others are the same")
     extra = None
     if schema is not None and not errors:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeorder.errors import ReviewNeeded
-    from edgeorder.ranker.audit import Audit, audit_ranker
+    from edgeorder.ranker.auditing import Audit, audit_ranker
     from edgeorder.ranker.constraints import (
         constrained,
         diversity,
@@ -67,7 +67,8 @@ __all__ = [
 
 _RANKER, _SCORERS = "edgeorder.ranker", "edgeorder.scorers"
 _HOMES = {
-    **dict.fromkeys(("Audit", "audit_ranker"), f"{_RANKER}.audit"),
+    # By the probe's statistics (extra `probe`), so it stands above all scorers.
+    **dict.fromkeys(("Audit", "audit_ranker"), "edgeorder.ranker.auditing"),
     **dict.fromkeys(("Evaluation", "RankingCase", "evaluate_ranking", "ranking_cases"), f"{_RANKER}.evaluation"),
     "CrossEncoderScorer": f"{_SCORERS}.crossencoder",
     "Dimension": f"{_RANKER}.dimensions",

@@ -1,10 +1,12 @@
 """Rerank servers."""
 
+import asyncio
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from random import uniform
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -19,17 +21,27 @@ if TYPE_CHECKING:
     from edgeorder.http import HttpError
 
 _MOST = 16_000_000  # bytes of a reply, and four times what was asked: some servers send the passages back
+_FIRST_PAUSE = 0.25  # seconds
 _NO_SUCH_PATH = frozenset({404, 405, 501})
 _found: dict[str, Dialect] = {}  # what "auto" learned of an address
 
 
 class Request(NamedTuple):
-    """What is to be posted."""
+    """What is to be posted.
+
+    Args:
+        url: Where to.
+        body: What.
+        timeout: Seconds for the answer.
+        limit: Bytes of it at most.
+        pause: Seconds to wait before.
+    """
 
     url: str
     body: Mapping[str, Any]
     timeout: float
     limit: int
+    pause: float
 
 
 Steps: TypeAlias = "Generator[Request, Any, Scored]"
@@ -92,12 +104,13 @@ class HttpScorer:
         """Return one score for each text, in the order of the texts; larger is better, None for one left out."""
         from edgeorder.http import HttpError, post
 
-        headers, tries, steps = self._headers(), self.retries + 1, self._steps(query, texts)
+        headers, steps = self._headers(), self._steps(query, texts)
         try:
             asked = next(steps)
             while True:
+                time.sleep(asked.pause)
                 try:
-                    reply = post(asked.url, asked.body, _as_it_is, headers=headers, tries=tries, **_bounds(asked))
+                    reply = post(asked.url, asked.body, _as_it_is, headers=headers, tries=1, **_bounds(asked))
                 except HttpError as error:
                     reply = error
                 asked = steps.send(reply)
@@ -108,14 +121,13 @@ class HttpScorer:
         """The same, without a thread that waits."""
         from edgeorder.http import HttpError, apost
 
-        headers, tries, steps = self._headers(), self.retries + 1, self._steps(query, texts)
+        headers, steps = self._headers(), self._steps(query, texts)
         try:
             asked = next(steps)
             while True:
+                await asyncio.sleep(asked.pause)
                 try:
-                    reply = await apost(
-                        asked.url, asked.body, _as_it_is, headers=headers, tries=tries, **_bounds(asked)
-                    )
+                    reply = await apost(asked.url, asked.body, _as_it_is, headers=headers, tries=1, **_bounds(asked))
                 except HttpError as error:
                     reply = error
                 asked = steps.send(reply)
@@ -154,6 +166,23 @@ class HttpScorer:
             raise RerankError(f"{self.name}: the reply scores none of {n} texts")
         return Scored(scores, (), [f"{self.name} scored {n - without} of {n} texts"] if without else ())
 
+    def _tried(self, url: str, body: Mapping[str, Any], limit: int, until: float) -> Generator[Request, Any, Any]:
+        """Ask, and again after what may pass, and return the reply or the last error.
+
+        One try may take all the time that there is: a server that is slow now would be slow again.
+        """
+        from edgeorder.http import HttpError, HttpLimitError
+        from edgeorder.retries import may_pass
+
+        pause, failures = 0.0, 0
+        while True:
+            reply = yield Request(url, body, max(until - time.monotonic() - pause, 0.001), limit, pause)
+            if not isinstance(reply, HttpError) or isinstance(reply, HttpLimitError) or not may_pass(reply):
+                return reply
+            pause, failures = _pause(reply, failures), failures + 1
+            if failures > self.retries or time.monotonic() + pause >= until:
+                return reply
+
     def _batch(
         self, query: str, passages: Sequence[str], until: float
     ) -> Generator[Request, Any, tuple[dict[int, float], int]]:
@@ -167,7 +196,7 @@ class HttpScorer:
             batch = passages[: self.batch_size or form.at_once]
             body = {**request(form, self.model, query, batch), **self.options}
             limit = _MOST + 4 * sum(map(len, batch))
-            reply = yield Request(endpoint(self.base_url, form), body, max(until - time.monotonic(), 0.001), limit)
+            reply = yield from self._tried(endpoint(self.base_url, form), body, limit, until)
             if not isinstance(reply, HttpError):
                 try:
                     found = read_reply(form, reply, batch)
@@ -184,6 +213,11 @@ class HttpScorer:
         raise RerankError(f"{self.name}: asking {tried} failed: {refusals[0]}{_hint(refusals[0])}")
 
 
+def _pause(error: "HttpError", attempt: int) -> float:
+    """Return the seconds to wait before the next try: what the server asks for, or more with each attempt."""
+    return uniform(0.8, 1.2) * _FIRST_PAUSE * 2**attempt if error.wait is None else error.wait  # noqa: S311 - jitter
+
+
 def _check_address(base_url: str) -> None:
     address = urlsplit(base_url)
     if "@" in address.netloc:  # before anything could repeat it
@@ -195,7 +229,7 @@ def _check_address(base_url: str) -> None:
 
 
 def _bounds(asked: Request) -> dict[str, Any]:
-    return {"timeout": asked.timeout, "limit": asked.limit, "pause": 0.25}
+    return {"timeout": asked.timeout, "limit": asked.limit}
 
 
 def _as_it_is(reply: Any) -> Any:

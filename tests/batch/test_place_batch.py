@@ -263,7 +263,7 @@ def test_a_missing_package_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_unloadable_model_ends_the_run_or_is_told_in_each_row() -> None:
     """It is tried once for a batch, not once for each of a million rows."""
-    from edgeorder.rerank.pairs import PairScorer
+    from edgeorder.scorers.pairs import PairScorer
 
     class Absent(PairScorer):
         long_passages = "warn"

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edgeorder.scorers.pairs import PairScorer
 from material import passage
 
 from edgeorder import EdgeOrderWarning, Rerank, place
 from edgeorder.batch import PlaceBatch
 from edgeorder.chunk import Chunk
 from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer
+from edgeorder.scorers.pairs import PairScorer
 
 
 def questions(n: int) -> dict[str, list[Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pickle
 import re
 import threading
 import time
@@ -146,6 +147,7 @@ class TestPrompt:
         first, second = (re.findall(r"<passage-(\w+)", prompt)[0] for prompt in model.prompts)
         assert first != second  # another tag each time
 
+    @pytest.mark.case(64)
     def test_long_passages_are_cut_for_the_prompt_alone(self) -> None:
         """At a word, with a mark; what is ranked is whole."""
         model = Reader(lambda text: 5.0)
@@ -200,8 +202,10 @@ def test_impossible_dimensions_are_refused(dimensions: Any) -> None:
         ({"least_tier": "best"}, ValueError, "least_tier='best' is not one of: high, medium"),
         ({"on_review": "ask"}, ValueError, "on_review='ask'"),
         ({"schema": dict}, TypeError, "schema must be a pydantic model"),
+        ({"recorders": ["log.jsonl"]}, TypeError, "recorders must be callables"),
     ],
 )
+@pytest.mark.case(118)
 def test_impossible_settings_are_refused(settings: Any, error: type[Exception], message: str) -> None:
     """At construction, naming what is accepted."""
     with pytest.raises(error, match=message):
@@ -213,6 +217,7 @@ def test_impossible_settings_are_refused(settings: Any, error: type[Exception], 
 class TestModels:
     """Whatever can be asked."""
 
+    @pytest.mark.case(118)
     def test_langchain(self, rank: Any) -> None:
         """A chat model of LangChain; tokens are counted where it counts them."""
         from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
@@ -244,6 +249,7 @@ class TestModels:
         ids = schemas[0]["properties"]["ranked_passages"]["items"]["properties"]["passage_id"]["enum"]
         assert sorted(ids) == ["p01", "p02", "p03", "p04"]
 
+    @pytest.mark.case(118)
     def test_llamaindex(self, rank: Any) -> None:
         """An LLM of LlamaIndex."""
         from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
@@ -329,6 +335,7 @@ class TestSeveral:
         ranking = EvidenceRanker(Model(*replies), passes=3).rank(QUERY, TEXTS)
         assert (ranking.status, ranking.indices[0], ranking.ranked[0].weighted_total) == ("partial", 1, 8)
 
+    @pytest.mark.case(64)
     def test_too_many_passages_are_ranked_in_windows(self, rank: Any) -> None:
         """Windows overlap by half, together they show everything, and the best of all are first."""
         texts = [f"text {number}" for number in range(50)]
@@ -594,6 +601,16 @@ def test_whether_it_is_worth_ranking(passages: list[str], reason: str) -> None:
     worth = worth_ranking(passages)
     assert bool(worth) == (not reason)
     assert worth.reason.endswith(reason) if reason else worth.reason == ""
+
+
+def test_a_ranker_is_a_value() -> None:
+    """It compares by its settings, survives pickling, and its name says which model ranks."""
+    ranker = EvidenceRanker(
+        judge, constraints=[max_ranked(3)], fallback="bm25", dimensions={"fit": ("how it fits", 1.0)}
+    )
+    assert pickle.loads(pickle.dumps(ranker)) == ranker != EvidenceRanker(judge)
+    assert ranker.name == "EvidenceRanker(judge)"
+    assert [one.field for one in ranker.judged_by] == ["fit_score"]
 
 
 def test_a_deadline_ends_it_before_the_next_question() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replies import Model, reply, row
 
-from edgeorder.ranker.parsing import read_reply
+from edgeorder.ranker.parsing import read_reply, text_of
 from edgeorder.rerank import EvidenceRanker, Ranking
 
 TEXTS = ["trains run daily", "the limit is 120 euros a night", "hotels in listed cities"]
@@ -76,6 +76,7 @@ CLEAR: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("said", CLEAR.values(), ids=CLEAR)
+@pytest.mark.case(13, 14, 15)
 def test_a_clear_reply_is_understood_at_once(said: Any) -> None:
     """Whatever stands around it."""
     ranking, model = ranked(said)
@@ -158,12 +159,18 @@ WRONG: dict[str, tuple[Any, str]] = {
         "it is '1O'|cannot be read",
     ),
     "a decimal comma": (GOOD.replace('"relevance_score": 9', '"relevance_score": 8,5'), "it is '8,5'|cannot be read"),
+    "an echo of the passages": (
+        "\n".join(f"[p0{at}] {text} (score: 9)" for at, text in enumerate(TEXTS, 1)),
+        'has no "ranked_passages"',
+    ),
+    "None": (None, "holds no JSON object"),
     "an object that is no text": (object(), "the model failed with TypeError: the reply is a object"),
     "an exception": (TimeoutError("too slow"), "the model failed with TimeoutError: too slow"),
 }
 
 
 @pytest.mark.parametrize(("said", "message"), WRONG.values(), ids=WRONG)
+@pytest.mark.case(13, 17, 102)
 def test_an_unclear_reply_is_refused_and_may_be_mended_once(said: Any, message: str) -> None:
     """The model is told what was wrong, and its second reply is used; else every passage keeps its place."""
     ranking, model = ranked(said, GOOD)
@@ -182,6 +189,37 @@ def test_an_unclear_reply_is_refused_and_may_be_mended_once(said: Any, message: 
         assert (ranking.indices, ranking.scores) == ((0, 1, 2), [None, None, None])
         assert ranking.fallback == "input order"
         assert ranking.decision == "review"
+
+
+@pytest.mark.case(37)
+def test_the_text_of_any_reply_is_found() -> None:
+    """Strings, blocks, LangChain's and LlamaIndex's objects, structured output; thoughts and calls are no text."""
+    from langchain_core.messages import AIMessage
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, TextBlock, ThinkingBlock
+    from pydantic import BaseModel
+
+    class Structured(BaseModel):
+        ranked_passages: list[int]
+
+    blocks: Any = [
+        {"type": "thinking", "thinking": "no"},
+        "a",
+        {"type": "text", "text": "b"},
+        {"type": "tool_use", "id": "x"},
+    ]
+    for said, text in (
+        ("ab", "ab"),
+        (None, ""),
+        (blocks, "ab"),
+        (AIMessage("ab"), "ab"),
+        (AIMessage(blocks), "ab"),
+        (CompletionResponse(text="ab"), "ab"),
+        (ChatResponse(message=ChatMessage(blocks=[ThinkingBlock(content="no"), TextBlock(text="ab")])), "ab"),
+        ({"text": "ab"}, "ab"),
+        ({"ranked_passages": []}, '{"ranked_passages": []}'),
+        (Structured(ranked_passages=[1]), '{"ranked_passages":[1]}'),
+    ):
+        assert text_of(said) == text
 
 
 def test_the_tables_are_long_enough() -> None:
@@ -213,6 +251,7 @@ def test_none_relevant_is_an_answer(known: str) -> None:
     assert (ranking.indices, ranking.ranked, len(model.prompts)) == ((0, 1, 2), (), 1)
 
 
+@pytest.mark.case(16)
 def test_what_is_not_mentioned_follows_and_is_flagged() -> None:
     """A reply for one passage: the others keep their order, unscored, with a note."""
     ranking, _ = ranked(reply(row("p02", 9)))
@@ -230,7 +269,7 @@ def test_our_total_counts_and_another_is_noted() -> None:
     assert ranking.indices == (1, 2, 0)
     assert ranking.notes[:2] == (
         "the model gave p02 a weighted total of 2; it is 8.1",
-        "2 of 2 rationales are not of their own",
+        "2 of 2 rationales are not of their own: others are the same",
     )
 
 
@@ -244,7 +283,7 @@ def test_contradictions_are_kept_if_they_are_about_passages() -> None:
     ]
     ranking, _ = ranked(reply(row("p02", 9), row("p03", 5), contradictions=conflicts))
     assert [(one.indices, one.note) for one in ranking.contradictions] == [((1, 2), "120 or 150")]
-    assert (ranking.decision, ranking.reasons) == ("review", ("1 contradictions among the passages",))
+    assert (ranking.decision, ranking.reasons) == ("review", ("the model sees contradictions among the passages (1)",))
     assert sum("was left out" in note for note in ranking.notes) == 3
 
 

@@ -3,16 +3,13 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from edgeorder.checks import whole_number
-from edgeorder.errors import missing_extra
+from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.ranker.dimensions import HIGHEST, LOWEST
 from edgeorder.ranker.passages import Passage, as_passages, labels
 from edgeorder.ranker.ranker import EvidenceRanker
-
-if TYPE_CHECKING:
-    from edgeorder.probe.evidence import PositionEvidence
 
 _NEUTRAL = (
     "This page was last opened on a weekday. The layout of the page has not been changed since. "
@@ -93,13 +90,8 @@ def audit_ranker(
 
     Raises:
         ValueError: For a case that cannot be used, naming it.
-        ImportError: If the extra `probe` is not installed.
     """
     places = whole_number("places", places, least=3)
-    try:
-        from edgeorder.probe.evidence import PositionEvidence
-    except ImportError as error:
-        raise missing_extra("numpy", "probe") from error
     read = [_case(case, number) for number, case in enumerate(cases)]
     at = [number / (places - 1) for number in range(places)]
     longest = max(_LENGTHS)
@@ -173,7 +165,7 @@ def _effect(
     what: str,
     levels: Sequence[float],
     rows: Sequence[list[tuple[float, bool]] | None],
-    evidence: "PositionEvidence",
+    evidence: PositionEvidence,
 ) -> Effect:
     kept = [row for row in rows if row is not None]
     dropped = len(rows) - len(kept)
