@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from edgeorder.chunk import ChunkView
+from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.rendering import Layout
 from edgeorder.selecting import Cut
-from edgeorder.shortening import Span, longest_prefix
+from edgeorder.shortening import longest_prefix
+from edgeorder.text.units import Span
 
 TokenCounter: TypeAlias = Callable[[str], int]
 Overflow: TypeAlias = Literal["skip", "stop", "truncate", "compress", "error"]
@@ -175,9 +176,7 @@ def pack(
         return packing
     between = count(layout.separator) if len(kept) > 1 else 0
     if budget.overflow == "compress" and judge is not None:
-        from edgeorder.compression import compress
-
-        compress(packing, view, ranking, kept, layout, between, judge)
+        _compress(packing, view, ranking, kept, layout, between, judge)
         return packing
     used = misfits = 0
     for walked, rank in enumerate(kept):
@@ -254,11 +253,72 @@ def fitting_tokens(
 def _shorten(packing: Packing, view: ChunkView, layout: Layout, index: int, room: int) -> bool:
     """Cut a body so that its chunk needs at most `room` tokens in the block; say whether anything was left of it."""
     body, number = view.text(index), len(packing.kept) + 1
-    prefix = longest_prefix(body, lambda start: packing.count(layout.part(view, index, start, number)) <= room)
-    if prefix:
-        packing.texts[index] = prefix
-        packing.elisions[index] = [(len(prefix), len(body))]
-    return bool(prefix)
+    shorter = longest_prefix(body, lambda text: packing.count(layout.part(view, index, text, number)), room)
+    if shorter is not None:
+        packing.texts[index], packing.elisions[index] = shorter
+    return shorter is not None
+
+
+def _compress(
+    packing: Packing,
+    view: ChunkView,
+    ranking: Sequence[int],
+    kept: Sequence[int],
+    layout: Layout,
+    between: int,
+    judge: Judge,
+) -> None:
+    """Keep units of the chunks; `packing.shrink` gets what keeps fewer of them."""
+    from edgeorder.compression import Compression
+    from edgeorder.filling import REACH, Whole
+
+    count = packing.count
+    room = packing.room - max(0, count(layout.join(["x"])) - count("x"))
+    always: list[int] = []
+    wholes: list[Whole] = []
+    used = misfits = total = 0
+    for rank in kept:
+        index = ranking[rank]
+        tokens = packing.counts[index] = count(layout.part(view, index, None, len(wholes) + 1))
+        wholes.append(Whole(view.text(index), tokens))
+        total += min(tokens, max(room, 0) + 1) + between
+        if misfits < _PATIENCE:
+            misfits += 1
+            if used + tokens <= room:
+                always.append(len(wholes) - 1)
+                used, misfits = used + tokens + between, 0
+                if len(packing.echoed) == len(always) - 1 < layout.echo and used + tokens <= room:
+                    packing.echoed.append(rank)
+                    used += tokens + between
+        if total > REACH * room and misfits == _PATIENCE:
+            break
+    cut_uncounted(packing, ranking, kept[len(wholes) :])
+    room -= sum(packing.counts[ranking[rank]] + between for rank in packing.echoed)
+    cuts = list(packing.cuts)
+
+    def measure(chunk: int, body: str) -> int:
+        return count(layout.part(view, ranking[kept[chunk]], body, chunk + 1))
+
+    compression = Compression(wholes, always, room, between, count, measure)
+    scores = judge(ChunkList([Chunk(text) for text in compression.texts])) if compression.texts else ()
+
+    def shrink(excess: int) -> None:
+        nonlocal room
+        room -= excess
+        found = compression.choose(scores, room)
+        packing.kept[:] = [kept[chunk] for chunk in found.kept]
+        packing.echoed[:] = [rank for rank in packing.echoed if rank in packing.kept]
+        packing.texts.clear()
+        packing.elisions.clear()
+        for chunk, body in found.bodies.items():
+            packing.texts[ranking[kept[chunk]]], packing.elisions[ranking[kept[chunk]]] = body
+        packing.cuts[:] = cuts
+        for chunk, rank in enumerate(kept[: len(wholes)]):
+            if chunk not in found.kept:
+                packing.cuts.append((ranking[rank], rank + 1, "budget", packing.counts[ranking[rank]], None))
+
+    packing.shrink.append(shrink)
+    shrink(0)
 
 
 def cut_uncounted(packing: Packing, ranking: Sequence[int], ranks: Sequence[int]) -> None:

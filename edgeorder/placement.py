@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from edgeorder.chunk import ChunkView
 from edgeorder.rendering import Block, passage_of
 from edgeorder.selecting import Cut, Dropped
-from edgeorder.shortening import Span
+from edgeorder.text.units import Span
 
 if TYPE_CHECKING:
     from edgeorder.packing import Packing

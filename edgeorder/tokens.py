@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgeorder.errors import CounterError
+from edgeorder.guard import guarded, reason
 from edgeorder.packing import TokenCounter
 
 if TYPE_CHECKING:
@@ -110,13 +111,11 @@ def named_counter(counter: TokenCounter | str | None) -> tuple[TokenCounter, str
 
     def count(text: str) -> int:
         try:
-            tokens = inner(text)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, CounterError):
+            tokens = guarded(inner, text)
+        except CounterError:
             raise
-        except BaseException as error:  # a panic inside a Rust tokenizer is no Exception
-            raise CounterError(
-                f"token counter {name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
-            ) from error
+        except Exception as error:
+            raise CounterError(f"token counter {name} failed with {reason(error)}. {_WAYS_OUT}") from error
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             raise CounterError(f"token counter {name} must return a number of tokens, not {tokens!r:.80}")
         return tokens

@@ -40,7 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "min_score": {"min_score": 0.5},
     "top_n": {"top_n": 2},
     "budget": {"budget": 45},
-    "truncate": {"budget": Budget(19, counter=words, overflow="truncate")},
+    "truncate": {"budget": Budget(20, counter=words, overflow="truncate")},
     "rerank": {"rerank": by_number},
     "rerank fails": {"rerank": Rerank(fails, on_error="input_order")},
     "annotate": {"annotate": True},
@@ -49,7 +49,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "rerank": by_number,
         "rank_by": "score",
         "dedupe": "id",
-        "budget": Budget(19, counter=words, overflow="truncate"),
+        "budget": Budget(20, counter=words, overflow="truncate"),
         "reading": "source",
         "order": "reverse",
     },
@@ -134,7 +134,7 @@ class TestShortened:
     @pytest.fixture
     def pair(self, documents) -> tuple[Document, Document]:
         """A document that had to be shortened, and its copy."""
-        edge = EdgeOrder(budget=Budget(19, counter=words, overflow="truncate"), order="relevance", reading="off")
+        edge = EdgeOrder(budget=Budget(20, counter=words, overflow="truncate"), order="relevance", reading="off")
         first, second = edge.transform_documents(documents)
         assert first is documents[0]
         return documents[1], second
@@ -143,7 +143,7 @@ class TestShortened:
         """The body is cut at the end of a sentence, and the original keeps its own."""
         original, shortened = pair
         assert original.page_content == "Chunk 1 is a sentence of words. It has a second one."
-        assert shortened.page_content == "Chunk 1 is a sentence of words."
+        assert shortened.page_content == "Chunk 1 is a sentence of words. […]"
 
     def test_everything_else(self, pair):
         """Id, metadata, type, subclass and the fields of the subclass are kept."""
@@ -160,11 +160,11 @@ class TestShortened:
 
     def test_what_fits_is_counted(self, documents):
         """The shortened documents joined are the block, and it fits."""
-        edge = EdgeOrder(budget=Budget(19, counter=words, overflow="truncate"), order="relevance", reading="off")
+        edge = EdgeOrder(budget=Budget(20, counter=words, overflow="truncate"), order="relevance", reading="off")
         found = edge.transform_documents(documents)
         block = edge.place(documents).block
         assert "\n\n".join(document.page_content for document in found) == block.text
-        assert block.tokens == words(block.text) == 19
+        assert block.tokens == words(block.text) == 20
 
 
 class TestAnnotate:
@@ -218,10 +218,10 @@ class TestAnnotate:
 
     def test_shortened_too(self, documents):
         """A document that is shortened is annotated as well."""
-        edge = EdgeOrder(annotate=True, budget=Budget(19, counter=words, overflow="truncate"), reading="off")
+        edge = EdgeOrder(annotate=True, budget=Budget(20, counter=words, overflow="truncate"), reading="off")
         found = edge.transform_documents(documents)
         assert [document.metadata["edgeorder"]["rank"] for document in found] == [1, 2]
-        assert found[1].page_content == "Chunk 1 is a sentence of words."
+        assert found[1].page_content == "Chunk 1 is a sentence of words. […]"
 
     def test_annotated_again(self, letters):
         """Placing annotated documents again writes the new annotation into new copies."""

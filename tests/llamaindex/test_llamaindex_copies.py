@@ -115,7 +115,7 @@ def test_only_the_shortened_node_is_a_copy() -> None:
     returned = EdgeOrderPostprocessor(budget=Budget(120, overflow="truncate")).postprocess_nodes(nodes)
     assert [node is original for node, original in zip(returned, nodes, strict=False)] == [True] * 3 + [False]
     assert len(returned) == 4
-    assert returned[3].node.get_content(MetadataMode.NONE) == "Rule 3 says this. It says that too."
+    assert returned[3].node.get_content(MetadataMode.NONE) == "Rule 3 says this. It says that too. […]"
 
 
 @pytest.mark.parametrize("annotate", [False, True])
@@ -129,7 +129,7 @@ def test_a_shortened_copy_keeps_everything_but_the_text(kind: str, wrapper: Any,
     post = EdgeOrderPostprocessor(budget=Budget(room, overflow="truncate"), annotate=annotate)
     (copy,) = post.postprocess_nodes([original])
     assert original == before
-    assert copy.node.get_content(MetadataMode.NONE) == "One sentence fits."
+    assert copy.node.get_content(MetadataMode.NONE) == "One sentence fits. […]"
     assert type(copy) is wrapper
     assert type(copy.node) is KINDS[kind][0]
     assert copy.node is not original.node
