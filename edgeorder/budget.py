@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from edgeorder.checks import whole_number
 from edgeorder.chunk import TokenCounter
-from edgeorder.compression import Compress
+from edgeorder.compressing import Compress
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.packing import Packer, Refuse, Skip, Stop, Truncate
 
@@ -32,8 +32,9 @@ class Budget:
         overflow: What happens at a chunk that does not fit. `"skip"` goes on to smaller ones and gives up after 8
             misfits in a row; `"stop"` keeps a prefix of the ranking; `"truncate"` cuts the first misfit to the room
             left, at the end of a sentence or else a word, and goes on; `"compress"` (extra `text`, needs the query)
-            takes sentences out of all but the best two chunks, from the weakest rank up, those that score lowest by the
-            scorer or BM25, and marks the gaps; `"error"` raises `BudgetError`. Or a `Packer` of your own.
+            keeps what "skip" keeps, whole or without the units (sentences, rows, items, lines) that score lowest by
+            the scorer or BM25, marks the gaps, and keeps more chunks in the room that this frees; `"error"` raises
+            `BudgetError`. Or a `Packer` of your own.
         reserve: What shares the window with the block (question, instruction, history, answer): a number of tokens,
             a text to count, or a list of both.
 

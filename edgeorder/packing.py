@@ -12,7 +12,8 @@ from typing import NamedTuple
 from edgeorder.chunk import ChunkView, TokenCounter
 from edgeorder.errors import BudgetError
 from edgeorder.rendering import Layout
-from edgeorder.shortening import Span, longest_prefix
+from edgeorder.shortening import longest_prefix
+from edgeorder.text.units import Span
 
 PATIENCE = 8  # misfits in a row after which a walk gives up
 
@@ -87,6 +88,9 @@ class Packer(ABC):
 
     fills = True
     """Whether chunks further down may take the room that is left once the joined text was counted."""
+
+    at_least: "type[Packer] | None" = None
+    """A policy whose chunks are all kept, too, whatever the joined text turns out to need."""
 
     def __init__(self, scale: Scale, ranks: Sequence[int]) -> None:
         self.scale = scale
@@ -173,10 +177,9 @@ class Truncate(Skip):
         if load.texts:
             return None
         scale, body, number = self.scale, self.scale.text(rank), len(load.kept) + 1
-        prefix = longest_prefix(body, lambda start: scale.weigh_body(rank, number, start) <= left)
-        if not prefix:
+        shorter = longest_prefix(body, lambda text: scale.weigh_body(rank, number, text), left)
+        if shorter is None:
             return None
         index = scale.ranking[rank]
-        load.texts[index] = prefix
-        load.elisions[index] = [(len(prefix), len(body))]
-        return scale.weigh_body(rank, number, prefix)
+        load.texts[index], load.elisions[index] = shorter
+        return scale.weigh_body(rank, number, shorter.text)

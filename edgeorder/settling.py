@@ -18,7 +18,7 @@ from edgeorder.packing import PATIENCE, Load, Packer, Scale
 from edgeorder.ranking import indices_at
 from edgeorder.rendering import repeated
 from edgeorder.selecting import Cut
-from edgeorder.shortening import Span
+from edgeorder.text.units import Span
 
 if TYPE_CHECKING:
     from edgeorder.tokens import CheckedCounter
@@ -211,6 +211,15 @@ def _over(packer: Packer, load: Load) -> list[Cut]:
 
 
 def _within(call: Call, room: Room, scores: Sequence[float | None], first: int) -> _Trial:
+    """Return what is kept such that the joined text fits, and never less than a policy promises."""
+    trial, packer = _fitting(call, room, scores, first), room.packer
+    if packer.at_least is None or len(trial.load.kept) == len(packer.ranks):
+        return trial
+    least = _fitting(call, room._replace(packer=packer.at_least(packer.scale, packer.ranks)), (), first)
+    return trial if set(least.load.kept) <= set(trial.load.kept) else least
+
+
+def _fitting(call: Call, room: Room, scores: Sequence[float | None], first: int) -> _Trial:
     """Return what is kept such that the joined text fits, and as much of it as there is room for."""
     packer, tokens, echo = room.packer, room.tokens, call.plan.layout.echo
     framing = room.window - room.tokens

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from edgeorder.checks import whole_number
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import CounterError
+from edgeorder.guard import guarded, reason
 
 if TYPE_CHECKING:
     import tiktoken
@@ -115,13 +116,11 @@ class CheckedCounter:
 
     def __call__(self, text: str) -> int:
         try:
-            tokens = self.inner(text)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit, CounterError):
+            tokens = guarded(self.inner, text)
+        except CounterError:
             raise
-        except BaseException as error:  # a panic inside a Rust tokenizer is no Exception
-            raise CounterError(
-                f"token counter {self.name} failed with {type(error).__name__}: {error}. {_WAYS_OUT}"
-            ) from error
+        except Exception as error:
+            raise CounterError(f"token counter {self.name} failed with {reason(error)}. {_WAYS_OUT}") from error
         if type(tokens) is int and tokens >= 0:
             return tokens
         try:

@@ -117,7 +117,8 @@ def _fenced(label: str, passage: Passage, tag: str, keys: Sequence[str], most: i
     about = "; ".join(f"{key}: {_line(value, width)}" for key, value in known.items())
     text = clean(passage.text)
     if len(text) > most:
-        text = (longest_prefix(text, lambda start: len(start) <= most) or text[:most]) + CUT
+        shorter = longest_prefix(text, len, most)
+        text = (text[:most] if shorter is None else text[: shorter.gone[0][0]]) + CUT
     body = f"({about})\n{_plain(text, width)}" if about else _plain(text, width)
     return f'<passage-{tag} id="{label}">\n{body}\n</passage-{tag}>'
 

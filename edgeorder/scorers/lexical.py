@@ -1,17 +1,34 @@
 """BM25: a scorer that needs no model and no download."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from edgeorder.errors import missing_extra
+from edgeorder.text.words import terms
+from edgeorder.unicode import clean
+
+NOTHING_SHARED = "the query has no word in common with any text: all scores are 0"
+"""What a record says where no score is above 0."""
+
+# Scripts that tell the language, to Snowball at least.
+_SCRIPTS = {"ARABIC": "arabic", "CYRILLIC": "russian", "DEVANAGARI": "hindi", "GREEK": "greek", "TAMIL": "tamil"}
+
+_STOPWORDS = {"english": "STOPWORDS_EN_PLUS"}  # bm25s's longer list of two
 
 
 @dataclass(frozen=True)
 class LexicalScorer:
     """Score passages by BM25 over the passages themselves (extra `text`): for offline use, and as a fallback.
 
+    Query and passages are read by the same rule: words, and in scripts that set no blanks between words (Chinese,
+    Japanese, Thai, ...) overlapping pairs of characters.
+
     Args:
-        language: A Snowball stemmer's language, or None for no stemming.
+        language: That of the Snowball stemmer for words in Latin letters, and of the function words that are not looked
+            for; None for neither. Words in a script that tells its language (Arabic, Cyrillic, Devanagari, Greek,
+            Tamil) are stemmed in that.
 
     Raises:
         ImportError: At the first call, if bm25s or PyStemmer is not installed.
@@ -32,11 +49,18 @@ class LexicalScorer:
         try:
             import bm25s
             import Stemmer
+            from bm25s import stopwords
         except ImportError as error:
             raise missing_extra("bm25s", "text") from error
-        stemmer = None if self.language is None else Stemmer.Stemmer(self.language)
-        tokens = bm25s.tokenize([query, *texts], stopwords=None, stemmer=stemmer, return_ids=False, show_progress=False)
-        asked, passages = tokens[0], tokens[1:]
+        asked, *passages = (terms(clean(text)) for text in (query, *texts))
+        if self.language is not None:
+            # Among rows of a table "what is the" is rare, and would weigh as much as what is asked for.
+            common = frozenset(
+                getattr(stopwords, _STOPWORDS.get(self.language, f"STOPWORDS_{self.language.upper()}"), ())
+            )
+            stem = _Stems(self.language, Stemmer.Stemmer)
+            asked = stem([word for word in asked if word not in common] or asked)
+            passages = [stem(words) for words in passages]
         if not asked or not any(passages):
             return [0.0] * len(texts)
         model = bm25s.BM25()
@@ -48,3 +72,21 @@ class LexicalScorer:
         import asyncio
 
         return await asyncio.to_thread(self, query, texts)
+
+
+class _Stems:
+    """Stems words, each in the language that its script tells."""
+
+    def __init__(self, language: str, stemmer: Any) -> None:
+        self._stemmer = stemmer
+        self._of: dict[str, Any] = {"LATIN": stemmer(language)}
+
+    def __call__(self, words: list[str]) -> list[str]:
+        return [word if (stemmer := self._for(word)) is None else stemmer.stemWord(word) for word in words]
+
+    def _for(self, word: str) -> Any:
+        script = "LATIN" if word.isascii() else unicodedata.name(word[0], "").partition(" ")[0]
+        if script not in self._of:
+            language = _SCRIPTS.get(script)
+            self._of[script] = None if language is None else self._stemmer(language)
+        return self._of[script]

@@ -138,10 +138,10 @@ def test_truncate_cuts_the_first_misfit_at_a_sentence() -> None:
         Chunk("It is far. It is 9.5 km away. It is late.", head="[2] ", tail=" (end)"),
         Chunk("x"),
     ]
-    placement = place(chunks, budget=Budget(13, words, "truncate"), order="relevance")
-    assert placement.texts == {1: "It is far. It is 9.5 km away."}
-    assert placement.block.text == "one two three\n\n[2] It is far. It is 9.5 km away. (end)"
-    assert placement.tokens == 13
+    placement = place(chunks, budget=Budget(14, words, "truncate"), order="relevance")
+    assert placement.texts == {1: "It is far. It is 9.5 km away. […]"}
+    assert placement.block.text == "one two three\n\n[2] It is far. It is 9.5 km away. […] (end)"
+    assert placement.tokens == 14
     assert placement.dropped == (Dropped(2, 3, "budget", 1),)
     assert [chunk.shortened for chunk in placement.record.chunks] == [False, True, False]
     assert chunks[1].text.endswith("It is late.")
@@ -150,7 +150,7 @@ def test_truncate_cuts_the_first_misfit_at_a_sentence() -> None:
 def test_truncate_falls_back_to_a_word_then_drops() -> None:
     """Without a sentence that fits a word boundary serves; without a word that fits the chunk is dropped."""
     chunks = [Chunk("one two three"), Chunk("four five six seven")]
-    assert place(chunks, budget=Budget(5, words, "truncate")).texts == {1: "four five"}
+    assert place(chunks, budget=Budget(6, words, "truncate")).texts == {1: "four five […]"}
     placement = place(chunks, budget=Budget(3, words, "truncate"))
     assert placement.texts == {}
     assert placement.dropped == (Dropped(1, 2, "budget", 4),)
@@ -162,7 +162,7 @@ def test_a_cut_that_overflows_once_joined_is_cut_again() -> None:
     placement = place(
         chunks, budget=Budget(10, lambda text: joined_costs_more(text) - (text == "\n\n") * 3, "truncate")
     )
-    assert placement.texts == {1: "d e f g"}
+    assert placement.texts == {1: "d e f […]"}
     assert placement.tokens == 10
 
 

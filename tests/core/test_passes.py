@@ -131,10 +131,10 @@ def test_shortened_bodies_stay_shortened() -> None:
     whole = place(
         [Chunk("One two. Three four five."), Chunk("x y z")], budget=Budget(4, words, "truncate"), order="relevance"
     )
-    assert whole.texts == {0: "One two."}
+    assert whole.texts == {0: "One two. […]"}
     (only,) = whole.passes(4)
-    assert only.block.text == "One two."
-    assert only.block.passages[0].text == "One two."
+    assert only.block.text == "One two. […]"
+    assert only.block.passages[0].text == "One two. […]"
     assert (only.texts, only.elisions) == (whole.texts, whole.elisions)
     assert only.record.chunks[0].shortened
 

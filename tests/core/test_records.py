@@ -74,11 +74,11 @@ def test_no_text_is_stored_unless_asked_for(tmp_path: Path) -> None:
     secret = Chunk("one two three four")
     quiet, telling = JsonlRecorder(tmp_path / "quiet.jsonl"), JsonlRecorder(tmp_path / "telling.jsonl", text=True)
     with capture() as records, capture(text=True) as full:
-        budget = Budget(2, lambda text: len(text.split()), "truncate")
+        budget = Budget(3, lambda text: len(text.split()), "truncate")
         place([secret], budget=budget, recorders=[quiet, telling])
     assert "two" not in (tmp_path / "quiet.jsonl").read_text() + records[0].to_json()
-    assert json.loads((tmp_path / "telling.jsonl").read_text())["chunks"][0]["text"] == "one two"
-    assert full[0].chunks[0].text == "one two"
+    assert json.loads((tmp_path / "telling.jsonl").read_text())["chunks"][0]["text"] == "one two […]"
+    assert full[0].chunks[0].text == "one two […]"
 
 
 def test_jsonl_appends_a_line_each_and_reads_back(tmp_path: Path) -> None:

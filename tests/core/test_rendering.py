@@ -175,7 +175,7 @@ def test_a_block_maps_numbers_to_chunks_and_back() -> None:
         ("[[2]](http://x/3)", [2]),
         ("[0] [8] [2026] [99999999999]", []),
         (r"\[2] was neutralised", []),
-        ("[see 2] [^2] (2) {2}", []),
+        ("[see 2] (2) {2}", []),
         # What follows the numbers is no number of a passage.
         ("[1, p. 3]", [1]),
         ("[2: see section 4]", [2]),
@@ -381,7 +381,7 @@ def test_the_tags_around_the_block_leave_room_for_the_only_chunk(overflow: Any) 
     assert len(place([Chunk(body)], budget=Budget(exact, words, overflow), layout="xml")) == 1
     if overflow == "truncate":
         placement = place([Chunk(body)], budget=Budget(exact - 1, words, overflow), layout="xml")
-        assert placement.texts[0] == body.removesuffix(" Word 19 is here.")
+        assert placement.texts[0] == body.replace(" Word 19 is here.", " […]")
 
 
 def test_labels_and_tags_are_counted() -> None:

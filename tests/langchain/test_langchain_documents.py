@@ -25,7 +25,7 @@ async def test_a_copy_keeps_everything_else(annotate):
     """Id, type, subclass and the fields of the subclass are kept in what was shortened or annotated."""
     body = "Chunk {} is a sentence of words. It has a second one."
     documents = [Passage(body.format(n), id=f"id-{n}", language="fr", metadata={"page": n}) for n in range(2)]
-    budget = Budget(19, counter=lambda text: len(text.split()), overflow="truncate")
+    budget = Budget(20, counter=lambda text: len(text.split()), overflow="truncate")
     edge = EdgeOrder(budget=budget, order="relevance", annotate=annotate)
     for found in (edge.compress_documents(documents, "?"), await edge.acompress_documents(documents, "?")):
         for original, copied in zip(documents, found, strict=True):
