@@ -17,6 +17,7 @@ from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
 
 if TYPE_CHECKING:
+    from edgeorder.messages import message_counter
     from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
@@ -24,6 +25,7 @@ _LAZY = {
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.records",
+    "message_counter": "edgeorder.messages",
     "read_records": "edgeorder.records",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
@@ -56,6 +58,7 @@ __all__ = [
     "approximate_counter",
     "capture",
     "log_record",
+    "message_counter",
     "place",
     "read_records",
     "tiktoken_counter",

@@ -302,6 +302,8 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
     if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"
     yield from settled.notes
+    if plan.budget is not None:
+        yield from plan.budget.notes
     if settled.echoes:
         yield f"repeated at the far end: input indices {list(settled.echoes)}"
     if call.ranking and not settled.indices:

@@ -124,7 +124,10 @@ def room_of(call: Call, ranks: Sequence[int]) -> Room | None:
     from edgeorder.tokens import checked_counter
 
     counter = checked_counter(call.view.counter if budget.counter is None else budget.counter)
-    window = room = budget.room(counter)
+    if not len(call.view) and plan.prompt is None:  # empty in is empty out, whatever the reserve leaves
+        window = room = max(0, budget.left(counter))
+    else:
+        window = room = budget.room(counter)
     around = "" if plan.prompt is None else plan.prompt.around("", call.query, ())
     if around:
         framing = counter(around)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from edgeorder.checks import whole_number
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import CounterError
+from edgeorder.messages import MessageCounter
 
 if TYPE_CHECKING:
     import tiktoken
@@ -130,7 +131,7 @@ class CheckedCounter:
             ) from None
 
 
-def checked_counter(counter: TokenCounter | str | None) -> CheckedCounter:
+def checked_counter(counter: TokenCounter | MessageCounter | str | None) -> CheckedCounter:
     """Return a counter that checks what it counts.
 
     Raises:
@@ -138,6 +139,10 @@ def checked_counter(counter: TokenCounter | str | None) -> CheckedCounter:
     """
     if counter is None or isinstance(counter, str):
         counter = tiktoken_counter(DEFAULT_ENCODING if counter is None else counter)
+    if isinstance(counter, MessageCounter):
+        counter = counter.counter
+    if isinstance(counter, CheckedCounter):
+        return counter
     return CheckedCounter(counter, counter_name(counter))
 
 
