@@ -12,9 +12,11 @@ from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt
+from edgeorder.register import Register
 from edgeorder.rendering import Block, Layout
 from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
+from edgeorder.window import window
 
 if TYPE_CHECKING:
     from edgeorder.messages import message_counter
@@ -51,6 +53,7 @@ __all__ = [
     "Placement",
     "PositionProfile",
     "Prompt",
+    "Register",
     "Rerank",
     "RerankError",
     "TokenCounter",
@@ -62,6 +65,7 @@ __all__ = [
     "place",
     "read_records",
     "tiktoken_counter",
+    "window",
 ]
 
 

@@ -153,7 +153,7 @@ def _reserved(part: Any) -> Iterator[int | str | MessageParts]:
     elif is_message(part):
         yield read_message(part)
     else:
-        tokens = whole_number("Budget.reserve", part, what="tokens (int), texts (str) or messages")
+        tokens = whole_number("Budget.reserve", part, what="tokens (int) or texts (str), or messages of a chat")
         if tokens < 0:
             raise ValueError(f"Budget.reserve={tokens} must not be negative")
         yield tokens

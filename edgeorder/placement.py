@@ -93,7 +93,7 @@ class Placement:
         view = self.call.view
         passages = tuple(
             passage_of(view, index, self.texts.get(index), number)
-            for number, index in enumerate(self.indices, start=self.settled.first)
+            for number, index in zip(self._numbers, self.indices, strict=True)
         )
         return Block(self._text, self.tokens, passages)
 
@@ -112,8 +112,11 @@ class Placement:
         prompt = self.call.plan.prompt
         if prompt is None:
             raise ValueError("this placement has a block but no prompt: use place(..., prompt='after')")
-        first = self.settled.first
-        return prompt.around(self._text, self.call.query, range(first, first + len(self.indices)))
+        return prompt.around(self._text, self.call.query, self._numbers)
+
+    @property
+    def _numbers(self) -> Sequence[int]:
+        return self.call.view.numbers(self.indices, self.settled.first)
 
     @cached_property
     def _text(self) -> str:

@@ -22,6 +22,7 @@ from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
 from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.window import drafting, share
 
 
 def place(
@@ -76,10 +77,15 @@ def place(
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = _asked(chunks, plan, query)
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
-    call = _ranked(view, plan, query, reranked)
-    ranks, cuts, room, wanted = _prepared(call)
-    scores = judged(plan.rerank, query, wanted) if wanted else ()
-    return _delivered(call, settle(call, ranks, cuts, room, scores), recorders)
+    asked = _ranked(view, plan, query, reranked)
+    while True:
+        shared = share()
+        call = asked if shared is None else shared.call(asked)
+        ranks, cuts, room, wanted = _prepared(call)
+        scores = judged(plan.rerank, query, wanted) if wanted else ()
+        settled = settle(call, ranks, cuts, room, scores)
+        if shared is None or shared.taken(call, settled):
+            return _delivered(call, settled, recorders)
 
 
 async def aplace(
@@ -106,15 +112,20 @@ async def aplace(
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = _asked(chunks, plan, query)
     reranked = await ascore(plan.rerank, query, view) if plan.rerank and len(view) else None
-    call = _ranked(view, plan, query, reranked)
-    if plan.budget is None and plan.dedupe in ("off", "id"):
-        ranks, cuts, room, _ = _prepared(call)
-        return _delivered(call, settle(call, ranks, cuts, room), recorders)
-    with collected() as messages:
-        # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
-        ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
-        scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
-        settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
+    asked = _ranked(view, plan, query, reranked)
+    if plan.budget is None and plan.dedupe in ("off", "id") and share() is None:
+        ranks, cuts, room, _ = _prepared(asked)
+        return _delivered(asked, settle(asked, ranks, cuts, room), recorders)
+    while True:
+        with collected() as messages:
+            shared = share()
+            call = asked if shared is None else await asyncio.to_thread(shared.call, asked)
+            # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
+            ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
+            scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
+            settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
+        if shared is None or shared.taken(call, settled):
+            break
     for message in messages:
         warn(message)
     return _delivered(call, settled, recorders)
@@ -152,8 +163,9 @@ def _prepared(call: Call) -> tuple[Sequence[int], list[Cut], Room | None, Sequen
 
 def _delivered(call: Call, settled: Settled, recorders: Sequence[Recorder]) -> Placement:
     """Return the placement, once whoever should know of it does."""
-    if (message := settled.emptied()) is not None:
-        warn(message)
     placement = Placement(call, settled)
-    deliver(placement, recorders)
+    if not drafting():
+        if (message := settled.emptied()) is not None:
+            warn(message)
+        deliver(placement, recorders)
     return placement

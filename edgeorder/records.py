@@ -236,6 +236,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
     """
     view, plan, reranked, weighed = call.view, call.plan, call.reranked, settled.weighed
     position_of = {index: position for position, index in enumerate(settled.indices)}
+    number_of = dict(zip(settled.indices, view.numbers(settled.indices, settled.first), strict=True))
     cut_of = {index: (reason, duplicate_of) for index, _, reason, _, duplicate_of in settled.cuts}
     run_of = {
         call.ranking[rank]: number
@@ -254,7 +255,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             id=_identity(view.id(index), view.text(index)),
             rank=rank,
             position=position,
-            number=None if position is None else position + settled.first,
+            number=number_of.get(index),
             source=_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],
@@ -287,7 +288,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
 
 def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iterator[str]:
     """Yield what else is true of a call. Each note holds in its situation only, or is left out."""
-    plan, reranked = call.plan, call.reranked
+    view, plan, reranked = call.view, call.plan, call.reranked
     if reranked and reranked.failure:
         yield reranked.failure
     if call.scores and reranked and reranked.blank:
@@ -302,6 +303,10 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
     if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"
     yield from settled.notes
+    if call.left is not None:
+        yield f"the window around had {call.left} tokens left"
+    if view.above:
+        yield f"the conversation holds {len(view.above)} of the chunks already"
     if plan.budget is not None:
         yield from plan.budget.notes
     if settled.echoes:

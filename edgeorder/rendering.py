@@ -93,6 +93,8 @@ class Layout:
         """Return a chunk as it stands in the block, with `body` in place of its own text if given."""
         if self.style == "plain":
             return view.rendered(index, body)
+        if index in view.above:
+            return self.pointer(number)
         passage = passage_of(view, index, body, number, self.imitated)
         if self.style == "numbered":
             return f"{_label(passage)}\n{passage.text}"
@@ -102,6 +104,10 @@ class Layout:
         if not isinstance(text, str):
             raise TypeError(f"Layout.style must return the text of a passage, not {text!r:.80}")
         return text
+
+    def pointer(self, number: int) -> str:
+        """Return what stands in the block for a passage that the conversation holds already, under its number."""
+        return _element(Passage(number, 0, "above")) if self.style == "xml" else f"[{number}] above"
 
     def join(self, parts: Iterable[str]) -> str:
         """Return the block made of parts, head first."""
@@ -123,11 +129,11 @@ class Layout:
             indices: Input indices, head first.
             texts: Shortened bodies by input index.
             echoes: Input indices that are repeated at the end far from the first of them, best first.
-            first: The number of the passage at the head.
+            first: The first number that is free.
         """
         if not echoes and self.style == "plain":
             return self.join(view.rendered(index, texts.get(index)) for index in indices)
-        numbers = {index: number for number, index in enumerate(indices, start=first)}
+        numbers = dict(zip(indices, view.numbers(indices, first), strict=True))
         sequence = with_echoes(indices, echoes)
         return self.join(self.part(view, index, texts.get(index), numbers[index]) for index in sequence)
 
@@ -232,7 +238,7 @@ def _element(passage: Passage) -> str:
     return "\n".join([f'<document index="{passage.number}">', *lines, content, "</document>"])
 
 
-_LABEL_LINE = r"^\[(\d{1,9})\][^\n]*\n"
+_LABEL_LINE = r"^\[(\d{1,9})\][^\n]*(?:\n|\Z)"  # a pointer has no line below
 _FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
 _ELEMENT = (
     rf'<document index="(\d{{1,9}})">\n(?:<(?:{_FIELDS})>[^\n]*\n)*+<document_content>\n'

@@ -126,13 +126,15 @@ def room_of(call: Call, ranks: Sequence[int]) -> Room | None:
     counter = checked_counter(call.view.counter if budget.counter is None else budget.counter)
     if not len(call.view) and plan.prompt is None:  # empty in is empty out, whatever the reserve leaves
         window = room = max(0, budget.left(counter))
+    elif call.left is not None:  # a window that is full is a result: nothing fits
+        window = room = max(0, min(budget.left(counter), call.left))
     else:
         window = room = budget.room(counter)
     around = "" if plan.prompt is None else plan.prompt.around("", call.query, ())
     if around:
         framing = counter(around)
         room -= framing
-        if room < 1:
+        if room < 1 and call.left is None:
             raise BudgetError(
                 f"the prompt around the block needs {framing} tokens, and {window} are left of the budget of "
                 f"{budget.tokens}: nothing remains for the chunks"
@@ -226,7 +228,7 @@ def _counted(call: Call, room: Room, load: Load, first: int) -> tuple[Settled, i
     settled = Settled(indices, arrangement, (), load.texts, load.elisions, echoes, first, None, load.notes)
     text, prompt = block_text(call, settled), call.plan.prompt
     if prompt is not None:
-        text = prompt.around(text, call.query, range(first, first + len(load.kept)))
+        text = prompt.around(text, call.query, call.view.numbers(indices, first))
     used = room.counter(text) if text or load.kept else 0
     weighed = Weighed(used, room.window - used, room.tokens, room.counter, room.packer.scale.weights, None)
     return settled._replace(weighed=weighed), used

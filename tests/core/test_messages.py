@@ -195,7 +195,9 @@ class TestReserve:
     @pytest.mark.parametrize("reserve", [None, [None], 1.5, [True], {"a": 1}, object()])
     def test_bad_reserve(self, reserve):
         """Anything else is refused, naming what may stand there."""
-        with pytest.raises(TypeError, match=r"Budget\.reserve must be tokens \(int\), texts \(str\) or messages, not"):
+        with pytest.raises(
+            TypeError, match=r"Budget\.reserve must be tokens \(int\) or texts \(str\), or messages of a chat, not"
+        ):
             Budget(100, reserve=reserve)
 
     def test_empty_in_is_empty_out(self):
