@@ -75,7 +75,9 @@ class ChunkView(ABC):
     """What counts the tokens of these chunks where nothing else was asked for; None for tiktoken's o200k_base."""
 
     ranking: Sequence[int] | None = None
-    """Input indices, best first, where the list says itself that it is in another order."""
+    """Input indices, best first, where it is known that the list is in another order; `ranking_note` says why."""
+
+    ranking_note: str = ""
 
     above: frozenset[int] = frozenset()
     """Input indices of the chunks that stand in the conversation already: here a pointer stands for them."""
@@ -180,11 +182,12 @@ class ChunkList(ChunkView):
 class Wrapped(ChunkView):
     """A view around another one, which it is but for what a subclass overrides."""
 
-    __slots__ = ("above", "counter", "ranking", "view")
+    __slots__ = ("above", "counter", "ranking", "ranking_note", "view")
 
     def __init__(self, view: ChunkView) -> None:
         self.view = view
-        self.counter, self.ranking, self.above = view.counter, view.ranking, view.above
+        self.counter, self.above = view.counter, view.above
+        self.ranking, self.ranking_note = view.ranking, view.ranking_note
 
     def __len__(self) -> int:
         return len(self.view)
@@ -227,6 +230,22 @@ class Wrapped(ChunkView):
 
     def rendered(self, index: int, body: str | None = None) -> str:
         return self.view.rendered(index, body)
+
+
+class Ranked(Wrapped):
+    """A view of a list that is in another order than best first.
+
+    Args:
+        view: The chunks.
+        ranking: Input indices, best first.
+        note: How that is known, for the record.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, view: ChunkView, ranking: Sequence[int], note: str) -> None:
+        super().__init__(view)
+        self.ranking, self.ranking_note = ranking, note
 
 
 class Shortened(Wrapped):

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgeorder.call import Call
+from edgeorder.placed import Placed
 from edgeorder.rendering import Block, passage_of
 from edgeorder.selecting import Dropped
 from edgeorder.settling import Settled, block_text, block_tokens, split
@@ -137,14 +138,14 @@ class Placement:
         """
         return [Placement(call, settled) for call, settled in split(self.call, self.settled, max_tokens)]
 
-    def apply(self, items: Sequence[T]) -> list[T]:
-        """Return the kept items in the order of the block.
+    def apply(self, items: Sequence[T]) -> Placed[T]:
+        """Return the kept items in the order of the block, in a list that carries this placement.
 
         Raises:
             ValueError: If `items` is not as long as the list that was placed.
         """
         self._check_length(items)
-        return list(map(items.__getitem__, self.indices))
+        return Placed(map(items.__getitem__, self.indices), self)
 
     def by_rank(self, items: Sequence[T]) -> list[T]:
         """Return the kept items best first, as a list of sources shows them.
@@ -153,8 +154,7 @@ class Placement:
             ValueError: If `items` is not as long as the list that was placed.
         """
         self._check_length(items)
-        ranking = self.call.ranking
-        return [items[ranking[rank]] for rank in sorted(self.settled.arrangement.ranks)]
+        return [items[index] for _, index in sorted(zip(self.ranks, self.indices, strict=True))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the placement as JSON-ready values."""

@@ -13,6 +13,7 @@ from edgeorder.budget import Budget
 from edgeorder.call import Call, select
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.listening import Recorder, check_recorders, deliver
+from edgeorder.placed import ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.prompting import Prompt, QuestionPlace
@@ -141,7 +142,7 @@ def _asked(chunks: Sequence[Chunk] | ChunkView, plan: Plan, query: str | None) -
         raise ValueError(f"prompt={plan.prompt.question!r} shows the question, so it needs one: give query=...")
     if not query and plan.budget is not None and plan.budget.overflow == "compress":
         raise ValueError("overflow='compress' keeps the sentences that matter to the question: give query=...")
-    return chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
+    return chunks if isinstance(chunks, ChunkView) else ranked_as_before(ChunkList(chunks), chunks)
 
 
 def _ranked(view: ChunkView, plan: Plan, query: str | None, reranked: Reranked | None) -> Call:

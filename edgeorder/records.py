@@ -299,6 +299,8 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
             yield "no chunk has a score; the input order is the ranking"
         elif unscored:
             yield f"{unscored} of {len(scores)} chunks have no score"
+    if view.ranking is not None and plan.rank_by == "input":
+        yield view.ranking_note
     ranked = [score for score in (scores[index] for index in call.ranking) if score is not None]
     if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"

@@ -26,6 +26,7 @@ from edgeorder.chunk import ChunkView
 from edgeorder.listening import Recorder, check_recorders
 from edgeorder.message_parts import MessageParts
 from edgeorder.metadata import Key, check_key
+from edgeorder.placed import Placed
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.plan import OrderSetting, Plan, make_plan
@@ -202,7 +203,7 @@ class PlacementSettings(BaseModel):
         if self.annotate:
             for item, record in zip(placed, placement.record.placed, strict=True):
                 annotated(item, record.annotation())
-        return placed
+        return Placed(placed, placement)
 
     def check_verbatim(self, instead: str) -> None:
         """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""

@@ -1,7 +1,7 @@
 """A LlamaIndex query engine that answers in one call of the model, however many nodes are retrieved.
 
 The `compact` synthesizer makes a second call when the nodes do not fit the model's window. `room` computes what fits
-in one call, and inside that window `EdgeOrderPostprocessor` keeps the block within it. An echo stands in for a real model.
+in one call, and inside a window of it `EdgeOrderPostprocessor` keeps the block within it. An echo answers.
 
 Run it: `python examples/llamaindex_query_engine.py`.
 """

@@ -12,6 +12,8 @@ from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from edgeorder.budget import Reserve
+from edgeorder.chunk import ChunkView
+from edgeorder.placed import ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
 from langchain_edgeorder.documents import Documents, with_body
@@ -176,8 +178,8 @@ class EdgeOrder(
         await adispatch(placement, callbacks)
         return placement
 
-    def _view(self, documents: Sequence[Document]) -> Documents:
-        return Documents(documents, self, self.document_prompt)
+    def _view(self, documents: Sequence[Document]) -> ChunkView:
+        return ranked_as_before(Documents(documents, self, self.document_prompt), documents)
 
     def placed(self, documents: Sequence[Document], placement: Placement) -> list[Document]:
         """Return the documents of a placement: the very objects, or copies where something was changed."""

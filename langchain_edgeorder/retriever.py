@@ -1,16 +1,20 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
-import warnings
+from collections.abc import Iterable, Mapping
+from functools import partial
+from inspect import getclosurevars
+from types import FunctionType, MethodType
 from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
+from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from edgeorder.alerts import warn
 from edgeorder.budget import Reserve
-from edgeorder.errors import EdgeOrderWarning
 from edgeorder.selecting import check_top_n
 from langchain_edgeorder.order import EdgeOrder
 
@@ -37,12 +41,10 @@ class EdgeOrderRetriever(BaseRetriever):
 
     @model_validator(mode="after")
     def _warn_of_earlier_placing(self) -> Self:
-        if _places(self.base_retriever):
-            warnings.warn(
+        if places(self.base_retriever):
+            warn(
                 "base_retriever places its documents already, so they would be placed twice, or placed before a "
-                "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last.",
-                EdgeOrderWarning,
-                stacklevel=2,
+                "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last."
             )
         return self
 
@@ -84,10 +86,36 @@ class EdgeOrderRetriever(BaseRetriever):
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
 
 
-def _places(step: object) -> bool:
+def places(step: object) -> bool:
     """Say whether edgeorder is among the steps of a retriever, as far as they can be seen."""
+    return _places(step, set())
+
+
+def _places(step: object, seen: set[int]) -> bool:
     if isinstance(step, EdgeOrder | EdgeOrderRetriever):
         return True
-    compressor = getattr(step, "base_compressor", None)
-    inner = [*getattr(step, "steps", ()), *getattr(compressor, "transformers", ()), compressor]
-    return any(_places(part) for part in inner if part is not None)
+    if id(step) in seen:
+        return False
+    seen.add(id(step))
+    inner: Iterable[object] = ()
+    if isinstance(step, RunnableLambda):
+        inner = [*_held(getattr(step, "func", None)), *_held(getattr(step, "afunc", None))]
+    elif isinstance(step, Runnable | BaseDocumentTransformer | BaseDocumentCompressor):
+        inner = vars(step).values()
+    elif isinstance(step, Mapping):
+        inner = step.values()
+    elif isinstance(step, list | tuple):
+        inner = step
+    return any(_places(part, seen) for part in inner)
+
+
+def _held(function: object) -> Iterable[object]:
+    """Return what a function can call, functions aside."""
+    if isinstance(function, partial):
+        return [*_held(function.func), *function.args, *function.keywords.values()]
+    if isinstance(function, MethodType):
+        return [function.__self__, *_held(function.__func__)]
+    if isinstance(function, FunctionType):
+        names = getclosurevars(function)
+        return [*names.nonlocals.values(), *names.globals.values()]
+    return ()

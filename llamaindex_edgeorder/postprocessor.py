@@ -11,10 +11,13 @@ from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
 from edgeorder.budget import Reserve
+from edgeorder.chunk import ChunkView
+from edgeorder.placed import ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder.events import dispatcher, send
+from llamaindex_edgeorder.neighbours import hits_first
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
 _INSTEAD = (
@@ -114,8 +117,10 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         self.check_verbatim(_INSTEAD)
         return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
 
-    def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
-        return Nodes(nodes, self)
+    def _view(self, nodes: Sequence[NodeWithScore]) -> ChunkView:
+        view = ranked_as_before(Nodes(nodes, self), nodes)
+        mixed = self.score_key is not None or len({node.score is None for node in nodes}) == 2
+        return hits_first(view, nodes) if mixed and view.ranking is None and self.rank_by == "input" else view
 
     def _rerank_starts(self, nodes: Sequence[NodeWithScore], query_str: str | None) -> None:
         rerank = as_rerank(self.rerank)
