@@ -1,12 +1,13 @@
 """The result of placing: which chunk sits where, and what was left out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgeorder.call import Call
 from edgeorder.placed import Placed
-from edgeorder.rendering import Block, passage_of
+from edgeorder.rendering import Block, Passage, passage_of
 from edgeorder.selecting import Dropped
 from edgeorder.settling import Settled, block_text, block_tokens, split
 
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
     from edgeorder.records import OrderRecord
 
 T = TypeVar("T")
+_FACTS = ("indices", "ranks", "order", "reason", "dropped", "texts", "elisions", "tokens")
 
 
 class Placement:
     """Where each chunk goes. It holds indices into the input, so any parallel list can be placed with it.
+
+    It is saved as JSON, or pickled: `Placement.from_dict(placement.to_dict())` is equal, and does all that it does but
+    `passes`, which need the chunks.
 
     Attributes:
         indices: The input index (0-based) at each position; position 0 is the head.
@@ -51,14 +56,24 @@ class Placement:
         return len(self.indices)
 
     def __repr__(self) -> str:
-        kept, dropped = len(self.indices), len(self.settled.cuts)
+        kept, dropped = len(self.indices), len(self.dropped)
         return f"Placement({self.order}: ranks {list(self.ranks)}, {kept} kept, {dropped} dropped; {self.reason})"
 
     def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, Placement) else NotImplemented
+        if not isinstance(other, Placement):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _FACTS)
 
     def __hash__(self) -> int:
         return hash((self.indices, self.order))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Placement.from_dict, (self.to_dict(),)
+
+    @cached_property
+    def n(self) -> int:
+        """How many chunks were placed, those that were dropped included."""
+        return len(self.call.ranking)
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
@@ -82,7 +97,7 @@ class Placement:
         """Length of the rendered block by the budget's counter; None without a budget."""
         return block_tokens(self.call, self.settled)
 
-    @property
+    @cached_property
     def prompt_tokens(self) -> int | None:
         """Length of the whole prompt by the budget's counter; None without a budget or a prompt."""
         weighed = self.settled.weighed
@@ -98,22 +113,27 @@ class Placement:
         )
         return Block(self._text, self.tokens, passages)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """What the budget holds on: the prompt if `place` was asked for one, else the block."""
-        return self._text if self.call.plan.prompt is None else self.prompt
+        prompt = self.call.plan.prompt
+        return self._text if prompt is None else prompt.around(self._text, self.call.query, self._numbers)
 
     @cached_property
+    def has_prompt(self) -> bool:
+        """Whether `place` was asked for a prompt."""
+        return self.call.plan.prompt is not None
+
+    @property
     def prompt(self) -> str:
         """The whole prompt, the very text that was counted.
 
         Raises:
             ValueError: If `place` was not asked for one.
         """
-        prompt = self.call.plan.prompt
-        if prompt is None:
+        if not self.has_prompt:
             raise ValueError("this placement has a block but no prompt: use place(..., prompt='after')")
-        return prompt.around(self._text, self.call.query, self._numbers)
+        return self.text
 
     @property
     def _numbers(self) -> Sequence[int]:
@@ -135,7 +155,10 @@ class Placement:
 
         Raises:
             BudgetError: If a chunk does not fit a pass.
+            ValueError: For a placement that was loaded: it has no chunks.
         """
+        if not hasattr(self, "call"):
+            raise ValueError("a placement that was loaded has no chunks to split: use passes() where it is made")
         return [Placement(call, settled) for call, settled in split(self.call, self.settled, max_tokens)]
 
     def apply(self, items: Sequence[T]) -> Placed[T]:
@@ -157,8 +180,9 @@ class Placement:
         return [items[index] for _, index in sorted(zip(self.ranks, self.indices, strict=True))]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the placement as JSON-ready values."""
+        """Return the placement as JSON-ready values, its block and its record included, but for the time."""
         return {
+            "n": self.n,
             "indices": list(self.indices),
             "ranks": list(self.ranks),
             "order": self.order,
@@ -169,9 +193,45 @@ class Placement:
             ],
             "texts": {str(index): text for index, text in self.texts.items()},
             "elisions": {str(index): [list(span) for span in spans] for index, spans in self.elisions.items()},
+            "echoes": list(self.echoes),
             "tokens": self.tokens,
+            "block": {"text": self.block.text, "passages": [asdict(passage) for passage in self.block.passages]},
+            "prompt": self.text if self.has_prompt else None,
+            "prompt_tokens": self.prompt_tokens,
+            "record": {**self.record.to_dict(), "time": ""},  # the same input gives the same bytes
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Placement":
+        """Return the placement that `to_dict` made.
+
+        Raises:
+            KeyError, TypeError: For a dict that it did not make.
+        """
+        from edgeorder.records import OrderRecord
+
+        block = Block(
+            data["block"]["text"], data["tokens"], tuple(Passage(**passage) for passage in data["block"]["passages"])
+        )
+        placement = cls.__new__(cls)
+        placement.indices = tuple(data["indices"])
+        placement.order, placement.reason = data["order"], data["reason"]
+        placement.texts = {int(index): text for index, text in data["texts"].items()}
+        placement.elisions = {int(at): [(a, b) for a, b in spans] for at, spans in data["elisions"].items()}
+        placement.echoes = tuple(data["echoes"])
+        vars(placement).update(
+            n=data["n"],
+            ranks=tuple(data["ranks"]),
+            dropped=tuple(Dropped(**drop) for drop in data["dropped"]),
+            tokens=data["tokens"],
+            prompt_tokens=data["prompt_tokens"],
+            block=block,
+            has_prompt=data["prompt"] is not None,
+            text=block.text if data["prompt"] is None else data["prompt"],
+            record=OrderRecord.from_dict(data["record"]),
+        )
+        return placement
+
     def _check_length(self, items: Sequence[object]) -> None:
-        if len(items) != len(self.call.ranking):
-            raise ValueError(f"this placement is of {len(self.call.ranking)} items, not {len(items)}")
+        if len(items) != self.n:
+            raise ValueError(f"this placement is of {self.n} items, not {len(items)}")
