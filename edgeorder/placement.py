@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgeorder.call import Call
 from edgeorder.placed import Placed
+from edgeorder.register import Numbered, Register
 from edgeorder.rendering import Block, Passage, passage_of
 from edgeorder.selecting import Dropped
 from edgeorder.settling import Settled, block_text, block_tokens, split
@@ -135,6 +136,15 @@ class Placement:
             raise ValueError("this placement has a block but no prompt: use place(..., prompt='after')")
         return self.text
 
+    @cached_property
+    def register(self) -> Register:
+        """What stands in the block, as a part of the register of a conversation."""
+        view = self.call.view
+        register = Register()
+        numbered = view if isinstance(view, Numbered) else Numbered(view, register)
+        register.add(numbered.shown(self.indices, self.settled.first))
+        return register
+
     @property
     def _numbers(self) -> Sequence[int]:
         return self.call.view.numbers(self.indices, self.settled.first)
@@ -196,6 +206,7 @@ class Placement:
             "echoes": list(self.echoes),
             "tokens": self.tokens,
             "block": {"text": self.block.text, "passages": [asdict(passage) for passage in self.block.passages]},
+            "register": self.register.to_dict(),
             "prompt": self.text if self.has_prompt else None,
             "prompt_tokens": self.prompt_tokens,
             "record": {**self.record.to_dict(), "time": ""},  # the same input gives the same bytes
@@ -226,6 +237,7 @@ class Placement:
             tokens=data["tokens"],
             prompt_tokens=data["prompt_tokens"],
             block=block,
+            register=Register.from_dict(data["register"]),
             has_prompt=data["prompt"] is not None,
             text=block.text if data["prompt"] is None else data["prompt"],
             record=OrderRecord.from_dict(data["record"]),

@@ -51,6 +51,7 @@ class Register:
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
         self._free = 1
+        self._step = 1
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -71,6 +72,22 @@ class Register:
     def free(self) -> int:
         """The first number that no chunk has."""
         return self._free
+
+    @property
+    def step(self) -> int:
+        """By how much the numbers of new chunks go up."""
+        return self._step
+
+    def branch(self, at: int = 0, step: int = 1) -> "Register":
+        """Return a copy; of several that are filled at once, `at` is 0-based and `step` is how many there are.
+
+        Their new numbers interleave, so that branches that know nothing of each other give none twice.
+        """
+        branch = Register()
+        with self._lock:
+            branch._sources = dict(self._sources)
+            branch._free, branch._step = self._free + at, step
+        return branch
 
     def cited(self, answer: str) -> tuple[int, ...]:
         """Return the numbers that an answer cites and that the register knows, in the order of the citations."""
@@ -101,7 +118,7 @@ class Register:
                 return False
             for key, source in sources.items():
                 self._sources.setdefault(key, source)
-                self._free = max(self._free, source.number + 1)
+                self._free = max(self._free, source.number + self._step)
             return True
 
     def update(self, other: "Register | Mapping[str, Any]") -> None:
@@ -135,13 +152,13 @@ class Numbered(Wrapped):
         register: What it knows now; later changes do not show.
     """
 
-    __slots__ = ("_known", "free", "keys")
+    __slots__ = ("_known", "_step", "free", "keys")
 
     def __init__(self, view: ChunkView, register: Register) -> None:
         super().__init__(view)
         sources = view.sources(range(len(view)))
         self.keys = [_key(view.id(index), source, view.text(index)) for index, source in enumerate(sources)]
-        self.free = register.free
+        self.free, self._step = register.free, register.step
         self._known = register.known(self.keys)
 
     def number(self, index: int) -> int | None:
@@ -153,7 +170,7 @@ class Numbered(Wrapped):
         fresh: dict[str, int] = {}
         for index in indices:
             if (key := self.keys[index]) not in known and key not in fresh:
-                fresh[key] = free + len(fresh)
+                fresh[key] = free + len(fresh) * self._step
         return [known.get(key) or fresh[key] for key in (self.keys[index] for index in indices)]
 
     def shown(self, indices: Sequence[int], first: int) -> dict[str, Source]:

@@ -27,7 +27,8 @@ class window:  # noqa: N801 - a context manager, named as one
     executors of LangChain and LlamaIndex. Inside another window, both hold.
 
     Args:
-        budget: The tokens, or a `Budget`, whose counter counts here and whose policy holds where a placer has none.
+        budget: The tokens, 0 for a window that is full already; or a `Budget`, whose counter counts here and whose
+            policy holds where a placer has none.
         register: Where the numbers of the conversation stand.
         already: What stands for a chunk that one of the texts in `shown` holds word for word: `"send"` sends it again,
             `"point"` puts a line such as `[4] above`, `"drop"` leaves it out.
@@ -61,7 +62,7 @@ class window:  # noqa: N801 - a context manager, named as one
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:
             raise ValueError(f"already={already!r} needs the numbers of the conversation: register=Register()")
-        self.budget = as_budget(budget)
+        self.budget = as_budget(1 if budget == 0 and type(budget) is int else budget)
         self.register = register
         self.already = already
         self.shown = tuple(shown)
@@ -69,7 +70,7 @@ class window:  # noqa: N801 - a context manager, named as one
         self.strict = strict
         self.draft = draft
         """For trying out: nothing is recorded, nor taken from a window around."""
-        self._left = None if self.budget is None else _tokens(self.budget)
+        self._left = None if self.budget is None else 0 if budget == 0 else _tokens(self.budget)
         self._tokens: list[Token[tuple[window, ...]]] = []
 
     @property

@@ -234,6 +234,19 @@ class TestWhatItKnows:
         with pytest.raises(TypeError):
             Register.from_dict({"abc": {"colour": "red"}})
 
+    def test_branches(self):
+        """Branches that are filled at once give no number twice, and what they gave can be brought together."""
+        register = Register()
+        search(register, "AB")
+        branches = [register.branch(at, 3) for at in range(3)]
+        blocks = [search(branch, names) for branch, names in zip(branches, ("ACD", "BEF", "GHI"), strict=True)]
+        numbers = [[number for number, _ in split_block(block, "numbered")] for block in blocks]
+        assert numbers == [[1, 3, 6], [2, 4, 7], [5, 8, 11]]
+        assert len(register) == 2
+        for branch in branches:
+            register.update(branch)
+        assert (len(register), register.free) == (9, 12)
+
     def test_update(self):
         """Two registers of one conversation come together; what both know keeps the first one's number."""
         one, two = Register(), Register()

@@ -147,6 +147,11 @@ class TestFull:
                 assert len(place([Chunk("a", score=0.1)], min_score=0.5)) == 0
             assert len(place([])) == 0
 
+    def test_full_from_the_start(self):
+        """A window of 0 tokens is full."""
+        with window(0) as shared, pytest.warns(EdgeOrderWarning, match="room for 0 tokens"):
+            assert (len(place(chunks(1), budget=Budget(9, words))), shared.left) == (0, 0)
+
     def test_empty_in(self):
         """Nothing to place is no fullness: no warning."""
         with window(Budget(1, words)):
@@ -227,7 +232,8 @@ class TestSettings:
         ("settings", "error", "message"),
         [
             ({}, ValueError, "shares tokens, a register, or both"),
-            ({"budget": 0}, ValueError, "leaves no room"),
+            ({"budget": -1}, ValueError, "leaves no room"),
+            ({"budget": False}, TypeError, "must be a whole number of tokens"),
             ({"budget": "6000"}, TypeError, "must be a whole number of tokens"),
             ({"budget": 5, "already": "sent"}, ValueError, "already='sent' is not one of: send, point, drop"),
             (
