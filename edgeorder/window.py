@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from edgeorder.budget import Budget, as_budget
 from edgeorder.call import Call
+from edgeorder.chunk import TokenCounter
 from edgeorder.errors import BudgetError, bad_choice
+from edgeorder.messages import MessageCounter
 from edgeorder.register import Numbered, Register
 from edgeorder.settling import Settled
 
@@ -79,8 +81,7 @@ class window:  # noqa: N801 - a context manager, named as one
         return None if self._left is None else max(0, self._left)
 
     def __enter__(self) -> "window":
-        around = () if self.draft else _open.get()
-        self._tokens.append(_open.set((*around, self)))
+        self._tokens.append(_open.set((*_open.get(), self)))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -103,7 +104,8 @@ class Share(NamedTuple):
     Args:
         windows: From the outermost in.
         left: The tokens that all of them have left; None if none has a budget.
-        budget: Of the innermost that has one: its counter counts.
+        budget: Of the innermost that has one.
+        counter: Of the innermost that has one.
         strict: Whether an empty placement raises.
         draft: Whether nobody hears of it.
     """
@@ -111,6 +113,7 @@ class Share(NamedTuple):
     windows: tuple[window, ...]
     left: int | None
     budget: Budget | None
+    counter: TokenCounter | MessageCounter | str | None
     strict: bool
     draft: bool
 
@@ -124,7 +127,7 @@ class Share(NamedTuple):
                 view.above = _standing(call, numbered, numbering)
         if self.budget is not None:
             own = self.budget if budget is None else budget
-            counter = budget.counter if self.budget.counter is None and budget is not None else self.budget.counter
+            counter = own.counter if self.counter is None else self.counter
             budget = Budget(own.tokens, counter, own.overflow, () if budget is None else own.reserve)
         drops = numbering is not None and numbering.already == "drop"
         return call._replace(view=view, plan=call.plan._replace(budget=budget), left=self.left, drops=drops)
@@ -162,11 +165,15 @@ def share() -> Share | None:
     if not windows:
         return None
     budgets = [each.budget for each in windows if each.budget is not None]
+    counters = [budget.counter for budget in budgets if budget.counter is not None]
+    if windows[-1].draft:
+        windows = windows[-1:]
     left = [each.left for each in windows if each.left is not None]
     return Share(
         windows,
         min(left, default=None),
-        budgets[-1] if budgets else None,
+        budgets[-1] if left else None,
+        counters[-1] if counters else None,
         any(each.strict for each in windows),
         windows[-1].draft,
     )

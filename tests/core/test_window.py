@@ -97,6 +97,12 @@ class TestShared:
                 assert place(chunks(5, 5, 5)).tokens == 10
                 assert (outer.left, inner.left) == (0, 40)
 
+    def test_the_counter_of_an_outer_window(self):
+        """A window without a counter inside another one counts as that does."""
+        with window(Budget(100, len)), window(50) as inner:
+            assert place([Chunk("a b c")]).tokens == 5
+            assert inner.left == 45
+
     def test_without_a_budget(self):
         """A window for a register alone changes no budget: nothing is counted where nothing was asked for."""
         with window(register=Register()) as shared:
