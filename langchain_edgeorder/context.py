@@ -20,7 +20,7 @@ from edgeorder.placed import by_rank
 from edgeorder.prompting import as_prompt
 from edgeorder.window import window
 from langchain_edgeorder.asking import Ask, Steps, adrive, drive, scores_of, with_scores
-from langchain_edgeorder.conversation import KEY, ConversationState, kept, messages_of, register_of
+from langchain_edgeorder.conversation import KEY, ConversationState, kept, knowing, messages_of, register_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels
 from langchain_edgeorder.retriever import places
@@ -173,7 +173,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         update: dict[str, Any] = {"register": register.to_dict()}
         if "text" not in entry:  # what the turn began with is what the state keeps
             update["context"] = {self.name: {**entry, **_placed(placement)}}
-        return informed, text, {KEY: update}
+        return knowing(informed, update), text, {KEY: update}
 
     def _informed(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
         """Return the request with a block in its system message."""

@@ -7,7 +7,7 @@ its own part of the register, so that a conversation goes on with the same numbe
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
-from langchain.agents.middleware import AgentState
+from langchain.agents.middleware import AgentState, ModelRequest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -34,6 +34,13 @@ class ConversationState(AgentState[Any]):
 
     edgeorder: NotRequired[Annotated[dict[str, Any], merged]]
     """The register; by middleware, what a model call had beyond the messages (tokens), and what it retrieved."""
+
+
+def knowing(request: ModelRequest[Any], own: Mapping[str, Any]) -> ModelRequest[Any]:
+    """Return a request whose state knows what a middleware found out, for those further in: the graph's is late."""
+    before: Any = request.state
+    state: Any = {**before, KEY: merged(before.get(KEY) or {}, own)}
+    return request.override(state=state)
 
 
 def messages_of(state: Any) -> list[BaseMessage]:

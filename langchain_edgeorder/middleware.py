@@ -34,6 +34,7 @@ from langchain_edgeorder.conversation import (
     calls_beside,
     cited,
     kept,
+    knowing,
     messages_of,
     register_of,
     unseen,
@@ -244,8 +245,8 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             anew = yield from writer.all(jobs, writer.shown(standing), left, register)
             for at, message in zip(fresh, anew, strict=True):
                 messages[at] = message
-            request = request.override(messages=messages)
             update["messages"], own["register"] = anew, register.to_dict()
+            request = knowing(request.override(messages=messages), {"register": own["register"]})
             over = 0 if gauge is None else gauge.request(request) - gauge.limit
         if gauge is not None and over > 0:
             self._tell(gauge.limit, over)
