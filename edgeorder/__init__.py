@@ -12,18 +12,21 @@ from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt
+from edgeorder.register import Register
 from edgeorder.rendering import Block, Layout
 from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
+from edgeorder.window import window
 
 if TYPE_CHECKING:
     from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
-    from edgeorder.tokens import approximate_counter, tiktoken_counter
+    from edgeorder.tokens import approximate_counter, message_counter, tiktoken_counter
 
 _LAZY = {
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.records",
+    "message_counter": "edgeorder.tokens",
     "read_records": "edgeorder.records",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
@@ -49,6 +52,7 @@ __all__ = [
     "Placement",
     "PositionProfile",
     "Prompt",
+    "Register",
     "Rerank",
     "RerankError",
     "TokenCounter",
@@ -56,9 +60,11 @@ __all__ = [
     "approximate_counter",
     "capture",
     "log_record",
+    "message_counter",
     "place",
     "read_records",
     "tiktoken_counter",
+    "window",
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from edgeorder.budget import Reserve, as_budget
 from edgeorder.chunk import ChunkView, Label, Locations, check_items
 from edgeorder.metadata import Key, read, read_locations
+from edgeorder.placed import Placed, ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.rendering import as_layout
@@ -121,15 +122,15 @@ class Adapter(PlacementSettings):
         Args:
             items: The items, best first unless `rank_by` says otherwise.
             query: The question.
-            reserve: What this request adds to the reserve of the budget: tokens or texts.
+            reserve: What this request adds to the reserve of the budget: tokens, texts or messages.
         """
-        return place(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        return place(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     async def aplace(
         self, items: Sequence[Any], query: str | None = None, /, *, reserve: Reserve | None = None
     ) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        return await aplace(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     def placed(self, items: Sequence[T], placement: Placement) -> list[T]:
         """Return the items of a placement: the very objects, or copies where something was changed.
@@ -145,7 +146,7 @@ class Adapter(PlacementSettings):
                 if notes or index in placement.texts:
                     added = {"edgeorder": notes[position].annotation()} if notes else {}
                     placed[position] = self.copied(items[index], placement.texts.get(index), added)
-        return placed
+        return Placed(placed, placement)
 
     def placed_items(self, items: Sequence[T], query: str | None = None, **request: Any) -> list[T]:
         """Return items placed, as the faces of a framework do that know nothing but items.
@@ -172,6 +173,10 @@ class Adapter(PlacementSettings):
             return
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
         raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {self.instead}")
+
+    def _ranked(self, items: Sequence[Any]) -> ChunkView:
+        """Return the chunks of items; those of a list that was placed before are ranked as they were."""
+        return ranked_as_before(self.view(items), items)
 
     def _reserving(self, reserve: Reserve | None) -> dict[str, Any]:
         """Return the keywords of `place`, with a request's reserve added to the budget's."""

@@ -18,6 +18,7 @@ _HERE = Path(__file__).parent
 _OURS = tuple(
     str(_HERE.with_name(name)) + os.sep for name in ("edgeorder", "langchain_edgeorder", "llamaindex_edgeorder")
 )
+_BETWEEN = (f"{os.sep}pydantic{os.sep}", f"{os.sep}langchain_core{os.sep}load{os.sep}")  # constructors of models
 _collecting: ContextVar[list[str] | None] = ContextVar("edgeorder_warnings", default=None)
 
 
@@ -44,6 +45,8 @@ def collected() -> Iterator[list[str]]:
 def _caller_level() -> int:
     """Return the `stacklevel` (1 = the function that warns) of the first frame outside edgeorder."""
     level, frame = 0, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame.f_back is not None and (
+        (file := frame.f_code.co_filename).startswith(_OURS) or any(part in file for part in _BETWEEN)
+    ):
         level, frame = level + 1, frame.f_back
     return level + 1

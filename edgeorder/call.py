@@ -20,6 +20,8 @@ class Call(NamedTuple):
         time: Seconds since the epoch.
         ranking: Input indices, best first.
         reranked: What the scorer said, if one ran.
+        left: Tokens that the windows around have left; None outside of any.
+        drops: Whether chunks that the conversation holds already are left out.
     """
 
     view: ChunkView
@@ -28,6 +30,8 @@ class Call(NamedTuple):
     time: float
     ranking: Sequence[int]
     reranked: Reranked | None
+    left: int | None = None
+    drops: bool = False
 
     @property
     def scores(self) -> Sequence[float | None] | None:
@@ -36,7 +40,7 @@ class Call(NamedTuple):
 
 
 def select(call: Call) -> tuple[Sequence[int], list[Cut]]:
-    """Drop duplicates, low scores and what is beyond `top_n`.
+    """Drop what the conversation holds already, duplicates, low scores and what is beyond `top_n`.
 
     Returns:
         The ranks (0-based) that stay, and what was cut.
@@ -44,6 +48,9 @@ def select(call: Call) -> tuple[Sequence[int], list[Cut]]:
     view, plan, ranking = call.view, call.plan, call.ranking
     kept: Sequence[int] = range(len(ranking))
     cuts: list[Cut] = []
+    if call.drops and view.above:
+        cuts = [(index, rank + 1, "already", None, None) for rank, index in enumerate(ranking) if index in view.above]
+        kept = [rank for rank in kept if ranking[rank] not in view.above]
     if plan.dedupe != "off":
         kept, out = without_duplicates(view, ranking, kept, plan.dedupe)
         cuts += out

@@ -95,6 +95,14 @@ class ChunkView(ABC):
     counter: TokenCounter | None = None
     """What counts the tokens of these chunks where nothing else was asked for; None for tiktoken's o200k_base."""
 
+    ranking: Sequence[int] | None = None
+    """Input indices, best first, where it is known that the list is in another order; `ranking_note` says why."""
+
+    ranking_note: str = ""
+
+    above: frozenset[int] = frozenset()
+    """Input indices of the chunks that stand in the conversation already: here a pointer stands for them."""
+
     @abstractmethod
     def __len__(self) -> int:
         """Return the number of chunks."""
@@ -147,6 +155,10 @@ class ChunkView(ABC):
         """Return what a label says of a chunk."""
         return Label(source=self.source(index))
 
+    def numbers(self, indices: Sequence[int], first: int) -> Sequence[int]:
+        """Return the citation numbers of the chunks at these positions: from `first` on, head first."""
+        return range(first, first + len(indices))
+
     def rendered(self, index: int, body: str | None = None) -> str:
         """Return the text that the model sees for a chunk, with `body` in place of its own if given."""
         head, tail = self.affixes(index)
@@ -198,54 +210,92 @@ class ChunkList(ChunkView):
         )
 
 
-class Shortened(ChunkView):
-    """A view whose bodies have been shortened."""
+class Wrapped(ChunkView):
+    """A view around another one, which it is but for what a subclass overrides."""
 
-    __slots__ = ("_bodies", "_view", "counter")
+    __slots__ = ("above", "counter", "ranking", "ranking_note", "view")
 
-    def __init__(self, view: ChunkView, bodies: Mapping[int, str]) -> None:
-        self.counter = view.counter
-        self._view = view
-        self._bodies = bodies
+    def __init__(self, view: ChunkView) -> None:
+        self.view = view
+        self.counter, self.above = view.counter, view.above
+        self.ranking, self.ranking_note = view.ranking, view.ranking_note
 
     def __len__(self) -> int:
-        return len(self._view)
+        return len(self.view)
 
     def item(self, index: int) -> object:
-        return self._view.item(index)
+        return self.view.item(index)
 
     def text(self, index: int) -> str:
-        return self._bodies.get(index, self._view.text(index))
+        return self.view.text(index)
 
     def affixes(self, index: int) -> tuple[str, str]:
-        return self._view.affixes(index)
+        return self.view.affixes(index)
 
     def id(self, index: int) -> object:
-        return self._view.id(index)
+        return self.view.id(index)
 
     def score(self, index: int) -> object:
-        return self._view.score(index)
+        return self.view.score(index)
 
     def source(self, index: int) -> object:
-        return self._view.source(index)
+        return self.view.source(index)
 
     def locations(self, indices: Sequence[int]) -> Locations:
-        return self._view.locations(indices)
+        return self.view.locations(indices)
 
     def source_text(self, index: int) -> str:
-        return self._view.source_text(index)
+        return self.view.source_text(index)
 
     def scores(self) -> Sequence[object]:
-        return self._view.scores()
+        return self.view.scores()
+
+    def why_unscored(self) -> str:
+        return self.view.why_unscored()
 
     def sources(self, indices: Sequence[int]) -> list[object]:
-        return self._view.sources(indices)
+        return self.view.sources(indices)
 
     def label(self, index: int) -> Label:
-        return self._view.label(index)
+        return self.view.label(index)
+
+    def numbers(self, indices: Sequence[int], first: int) -> Sequence[int]:
+        return self.view.numbers(indices, first)
 
     def rendered(self, index: int, body: str | None = None) -> str:
-        return self._view.rendered(index, self._bodies.get(index) if body is None else body)
+        return self.view.rendered(index, body)
+
+
+class Ranked(Wrapped):
+    """A view of a list that is in another order than best first.
+
+    Args:
+        view: The chunks.
+        ranking: Input indices, best first.
+        note: How that is known, for the record.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, view: ChunkView, ranking: Sequence[int], note: str) -> None:
+        super().__init__(view)
+        self.ranking, self.ranking_note = ranking, note
+
+
+class Shortened(Wrapped):
+    """A view whose bodies have been shortened."""
+
+    __slots__ = ("_bodies",)
+
+    def __init__(self, view: ChunkView, bodies: Mapping[int, str]) -> None:
+        super().__init__(view)
+        self._bodies = bodies
+
+    def text(self, index: int) -> str:
+        return self._bodies.get(index, self.view.text(index))
+
+    def rendered(self, index: int, body: str | None = None) -> str:
+        return self.view.rendered(index, self._bodies.get(index) if body is None else body)
 
 
 def known(column: list[object]) -> list[object] | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.neutral import Imitated, neutral
@@ -68,10 +69,10 @@ class Layout:
             raise bad_choice("Layout.style", self.style, (*_STYLES, "a callable from a Passage to its text"))
         if not isinstance(self.separator, str):
             raise TypeError(f"Layout.separator must be a str, not {self.separator!r}")
-        if isinstance(self.echo, bool) or not isinstance(self.echo, int):
-            raise TypeError(f"Layout.echo must be a whole number of chunks, not {self.echo!r}")
-        if self.echo < 0:
-            raise ValueError(f"Layout.echo={self.echo} must not be negative")
+        echo = whole_number("Layout.echo", self.echo, what="a whole number of chunks")
+        if echo < 0:
+            raise ValueError(f"Layout.echo={echo} must not be negative")
+        object.__setattr__(self, "echo", echo)
         if self.style == "numbered" and not (self.separator.startswith("\n") and self.separator.endswith("\n")):
             raise ValueError(f"numbered labels start a line: separator {self.separator!r} must start and end with \\n")
         if neutral(self.separator, *self.imitated) != self.separator:
@@ -91,6 +92,8 @@ class Layout:
         """Return a chunk as it stands in the block, with `body` in place of its own text if given."""
         if self.style == "plain":
             return view.rendered(index, body)
+        if index in view.above:
+            return self.pointer(number)
         passage = passage_of(view, index, body, number, self.imitated)
         if self.style == "numbered":
             return f"{_label(passage)}\n{passage.text}"
@@ -100,6 +103,10 @@ class Layout:
         if not isinstance(text, str):
             raise TypeError(f"Layout.style must return the text of a passage, not {text!r:.80}")
         return text
+
+    def pointer(self, number: int) -> str:
+        """Return what stands in the block for a passage that the conversation holds already, under its number."""
+        return _element(Passage(number, 0, "above")) if self.style == "xml" else f"[{number}] above"
 
     def join(self, parts: Iterable[str]) -> str:
         """Return the block made of parts, head first."""
@@ -121,11 +128,11 @@ class Layout:
             indices: Input indices, head first.
             texts: Shortened bodies by input index.
             echoes: Input indices that are repeated at the end far from the first of them, best first.
-            first: The number of the passage at the head.
+            first: The first number that is free.
         """
         if not echoes and self.style == "plain":
             return self.join(view.rendered(index, texts.get(index)) for index in indices)
-        numbers = {index: number for number, index in enumerate(indices, start=first)}
+        numbers = dict(zip(indices, view.numbers(indices, first), strict=True))
         sequence = with_echoes(indices, echoes)
         return self.join(self.part(view, index, texts.get(index), numbers[index]) for index in sequence)
 

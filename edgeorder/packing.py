@@ -46,6 +46,7 @@ class Scale:
         """Return the tokens of the chunk of a rank (0-based) in the block, as the passage of that number."""
         index = self.ranking[rank]
         if index not in self.weights:
+            number = self.view.numbers((index,), number)[0]
             self.weights[index] = self.count(self.layout.part(self.view, index, None, number))
         return self.weights[index]
 

@@ -13,6 +13,7 @@ from edgeorder.budget import Budget
 from edgeorder.call import Call, select
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.listening import Recorder, check_recorders, deliver
+from edgeorder.placed import ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.prompting import Prompt, QuestionPlace
@@ -22,6 +23,7 @@ from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
 from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.window import drafting, share
 
 
 def place(
@@ -76,10 +78,15 @@ def place(
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = _asked(chunks, plan, query)
     reranked = score(plan.rerank, query, view) if plan.rerank and len(view) else None
-    call = _ranked(view, plan, query, reranked)
-    ranks, cuts, room, wanted = _prepared(call)
-    scores = judged(plan.rerank, query, wanted) if wanted else ()
-    return _delivered(call, settle(call, ranks, cuts, room, scores), recorders)
+    asked = _ranked(view, plan, query, reranked)
+    while True:
+        shared = share()
+        call = asked if shared is None else shared.call(asked)
+        ranks, cuts, room, wanted = _prepared(call)
+        scores = judged(plan.rerank, query, wanted) if wanted else ()
+        settled = settle(call, ranks, cuts, room, scores)
+        if shared is None or shared.taken(call, settled):
+            return _delivered(call, settled, recorders)
 
 
 async def aplace(
@@ -106,15 +113,20 @@ async def aplace(
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
     view = _asked(chunks, plan, query)
     reranked = await ascore(plan.rerank, query, view) if plan.rerank and len(view) else None
-    call = _ranked(view, plan, query, reranked)
-    if plan.budget is None and plan.dedupe in ("off", "id"):
-        ranks, cuts, room, _ = _prepared(call)
-        return _delivered(call, settle(call, ranks, cuts, room), recorders)
-    with collected() as messages:
-        # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
-        ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
-        scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
-        settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
+    asked = _ranked(view, plan, query, reranked)
+    if plan.budget is None and plan.dedupe in ("off", "id") and share() is None:
+        ranks, cuts, room, _ = _prepared(asked)
+        return _delivered(asked, settle(asked, ranks, cuts, room), recorders)
+    while True:
+        with collected() as messages:
+            shared = share()
+            call = asked if shared is None else await asyncio.to_thread(shared.call, asked)
+            # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
+            ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
+            scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
+            settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
+        if shared is None or shared.taken(call, settled):
+            break
     for message in messages:
         warn(message)
     return _delivered(call, settled, recorders)
@@ -130,7 +142,7 @@ def _asked(chunks: Sequence[Chunk] | ChunkView, plan: Plan, query: str | None) -
         raise ValueError(f"prompt={plan.prompt.question!r} shows the question, so it needs one: give query=...")
     if not query and plan.budget is not None and plan.budget.overflow == "compress":
         raise ValueError("overflow='compress' keeps the sentences that matter to the question: give query=...")
-    return chunks if isinstance(chunks, ChunkView) else ChunkList(chunks)
+    return chunks if isinstance(chunks, ChunkView) else ranked_as_before(ChunkList(chunks), chunks)
 
 
 def _ranked(view: ChunkView, plan: Plan, query: str | None, reranked: Reranked | None) -> Call:
@@ -152,8 +164,9 @@ def _prepared(call: Call) -> tuple[Sequence[int], list[Cut], Room | None, Sequen
 
 def _delivered(call: Call, settled: Settled, recorders: Sequence[Recorder]) -> Placement:
     """Return the placement, once whoever should know of it does."""
-    if (message := settled.emptied()) is not None:
-        warn(message)
     placement = Placement(call, settled)
-    deliver(placement, recorders)
+    if not drafting():
+        if (message := settled.emptied()) is not None:
+            warn(message)
+        deliver(placement, recorders)
     return placement

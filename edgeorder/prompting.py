@@ -100,8 +100,12 @@ def _weak_slots(numbers: Sequence[int], noun: str) -> str:
     if len(numbers) <= _SHORT:
         return ""
     third = len(numbers) // 3
-    first, last = numbers[third], numbers[len(numbers) - third - 1]
-    return f"{noun} {first} to {last} stand where text is easily overlooked: read them as carefully as the others."
+    middle = numbers[third : len(numbers) - third]
+    if list(middle) == list(range(middle[0], middle[-1] + 1)):
+        named = f"{middle[0]} to {middle[-1]}"
+    else:  # the numbers of a conversation come in any order
+        named = f"{', '.join(map(str, middle[:-1]))} and {middle[-1]}"
+    return f"{noun} {named} stand where text is easily overlooked: read them as carefully as the others."
 
 
 def as_prompt(prompt: Prompt | QuestionPlace | None) -> Prompt | None:

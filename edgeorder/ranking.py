@@ -39,11 +39,12 @@ def as_score(value: object) -> float | None:
 def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
     """Return the input indices, best first.
 
-    `"input"` trusts the list; `"score"` sorts descending, `"distance"` ascending; a callable gets the caller's own
-    item and returns any key, larger is better. Unscored chunks and missing keys come last. Ties keep the input order.
+    `"input"` trusts the list, or what is known of its order; `"score"` sorts descending, `"distance"` ascending; a
+    callable gets the caller's own item and returns any key, larger is better. Unscored chunks and missing keys come
+    last. Ties keep the input order.
     """
     if rank_by == "input":
-        return range(len(view))
+        return range(len(view)) if view.ranking is None else view.ranking
     if callable(rank_by):
         return _by_key([sort_key(rank_by(view.item(index))) for index in range(len(view))])
     scores = [as_score(score) for score in view.scores()]
@@ -84,7 +85,7 @@ def warn_if_placed_already(view: ChunkView) -> None:
     are looked at unless they rise.
     """
     n = len(view)
-    if n < 5 or (last := as_score(view.score(n - 1))) is None:
+    if n < 5 or view.ranking is not None or (last := as_score(view.score(n - 1))) is None:
         return
     before = as_score(view.score(n - 2))
     if before is None or last - before <= TIE:

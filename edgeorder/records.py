@@ -261,6 +261,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
     """
     view, plan, reranked, weighed = call.view, call.plan, call.reranked, settled.weighed
     position_of = {index: position for position, index in enumerate(settled.indices)}
+    number_of = dict(zip(settled.indices, view.numbers(settled.indices, settled.first), strict=True))
     cut_of = {index: (reason, duplicate_of) for index, _, reason, _, duplicate_of in settled.cuts}
     run_of = {
         call.ranking[rank]: number
@@ -279,7 +280,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             id=_identity(view.id(index), view.text(index)),
             rank=rank,
             position=position,
-            number=None if position is None else position + settled.first,
+            number=number_of.get(index),
             source=as_scalar(sources[index]),
             run=run_of.get(index),
             score=scores[index],
@@ -322,7 +323,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
 
 def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iterator[str]:
     """Yield what else is true of a call. Each note holds in its situation only, or is left out."""
-    plan, reranked = call.plan, call.reranked
+    view, plan, reranked = call.view, call.plan, call.reranked
     if reranked and reranked.failure:
         yield reranked.failure
     if reranked:
@@ -335,11 +336,19 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
             yield "no chunk has a score; the input order is the ranking"
         elif unscored:
             yield f"{unscored} of {len(scores)} chunks have no score"
+    if view.ranking is not None and plan.rank_by == "input":
+        yield view.ranking_note
     ranked = [score for score in (scores[index] for index in call.ranking) if score is not None]
     if plan.rank_by == "input" and not call.scores and not descends(ranked):
         yield "the scores disagree with the input order, which was kept as the ranking"
     yield from settled.arrangement.notes
     yield from settled.notes
+    if call.left is not None:
+        yield f"the window around had {call.left} tokens left"
+    if view.above:
+        yield f"the conversation holds {len(view.above)} of the chunks already"
+    if plan.budget is not None:
+        yield from plan.budget.notes
     if settled.echoes:
         yield f"repeated at the far end: input indices {list(settled.echoes)}"
     if call.ranking and not settled.indices:

@@ -13,7 +13,7 @@ from edgeorder.ranking import indices_at
 from edgeorder.sortable import group_key
 
 Dedupe: TypeAlias = Literal["off", "id", "text", "near"]
-DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate"]
+DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate", "already"]
 
 
 Cut: TypeAlias = tuple[int, int, DropReason, int | None, int | None]

@@ -24,6 +24,7 @@ from pydantic import (
 from edgeorder.auto import Auto
 from edgeorder.budget import Budget
 from edgeorder.listening import check_recorders
+from edgeorder.message_parts import MessageParts
 from edgeorder.metadata import SECTIONS, Key, check_key
 from edgeorder.plan import OrderSetting, Plan, make_plan
 from edgeorder.profile import PositionProfile
@@ -44,7 +45,7 @@ def to_plain(value: object, where: str) -> Any:
     """
     if isinstance(value, PositionProfile):
         return value.to_dict()
-    if isinstance(value, Auto | Budget | Layout | Prompt | Rerank):
+    if isinstance(value, Auto | Budget | Layout | MessageParts | Prompt | Rerank):
         return {field.name: to_plain(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
     if isinstance(value, list | tuple):
         return [to_plain(part, where) for part in value]

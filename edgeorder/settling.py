@@ -124,12 +124,17 @@ def room_of(call: Call, ranks: Sequence[int]) -> Room | None:
     from edgeorder.tokens import checked_counter
 
     counter = checked_counter(call.view.counter if budget.counter is None else budget.counter)
-    window = room = budget.room(counter)
+    if not len(call.view) and plan.prompt is None:  # empty in is empty out, whatever the reserve leaves
+        window = room = max(0, budget.left(counter))
+    elif call.left is not None:  # a window that is full is a result: nothing fits
+        window = room = max(0, min(budget.left(counter), call.left))
+    else:
+        window = room = budget.room(counter)
     around = "" if plan.prompt is None else plan.prompt.around("", call.query, ())
     if around:
         framing = counter(around)
         room -= framing
-        if room < 1:
+        if room < 1 and call.left is None:
             raise BudgetError(
                 f"the prompt around the block needs {framing} tokens, and {window} are left of the budget of "
                 f"{budget.tokens}: nothing remains for the chunks"
@@ -261,7 +266,7 @@ def _tried(call: Call, room: Room, load: Load, first: int) -> _Trial:
     echoes = repeated(indices, indices_at(call.ranking, load.echoed)) if load.echoed else ()
     text, prompt = call.plan.layout.write(call.view, indices, load.texts, echoes, first), call.plan.prompt
     if prompt is not None:
-        text = prompt.around(text, call.query, range(first, first + len(load.kept)))
+        text = prompt.around(text, call.query, call.view.numbers(indices, first))
     return _Trial(load, arrangement, indices, echoes, room.counter(text) if text or load.kept else 0)
 
 

@@ -7,7 +7,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.layout import Layout, StyleName, as_layout
 from edgeorder.neutral import TAGS, restored
 
-_LABEL_LINE = r"^\[(\d{1,9})\][^\n]*\n"
+_LABEL_LINE = r"^\[(\d{1,9})\][^\n]*(?:\n|\Z)"  # a pointer has no line below
 _FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
 _ELEMENT = (
     rf'<document index="(\d{{1,9}})">\n(?:<(?:{_FIELDS})>[^\n]*\n)*+<document_content>\n'

@@ -19,6 +19,8 @@ from edgeorder.checks import whole_number
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import CounterError
 from edgeorder.guard import guarded, reason
+from edgeorder.message_parts import IMAGE_TOKENS
+from edgeorder.messages import MessageCounter
 
 if TYPE_CHECKING:
     import tiktoken
@@ -102,6 +104,29 @@ def approximate_counter() -> TokenCounter:
     return ApproximateCounter()
 
 
+def message_counter(counter: TokenCounter | str | None = None, *, image_tokens: int = IMAGE_TOKENS) -> MessageCounter:
+    """Return a counter of messages: what a chat model receives, as far as it can be known without its provider.
+
+    A message counts 3 tokens for its framing, and the tokens of its role, name, texts, tool calls with their arguments
+    and ids, tool results, and reasoning that is sent back. An image counts `image_tokens`, whatever its size. A block
+    of an unknown kind (audio, files) counts its JSON, and a token for each byte of binary data; a note names it. Tool
+    calls that a message holds twice, parsed and raw, count once. A list counts the sum of its messages.
+
+    Args:
+        counter: What counts texts: None for tiktoken's o200k_base, the name of an encoding or model, or a callable.
+        image_tokens: What each image counts.
+
+    Raises:
+        TypeError, ValueError: For a number of tokens that is none.
+        CounterError: For a name that tiktoken does not know, or later, if a text cannot be counted.
+
+    >>> count = message_counter(lambda text: len(text.split()))
+    >>> count([{"role": "user", "content": "Which wells are dry?"}])
+    8
+    """
+    return MessageCounter(checked_counter(counter), whole_number("image_tokens", image_tokens, least=0))
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedCounter:
     """A counter that checks what it counts.
@@ -131,7 +156,7 @@ class CheckedCounter:
             ) from None
 
 
-def checked_counter(counter: TokenCounter | str | None) -> CheckedCounter:
+def checked_counter(counter: TokenCounter | MessageCounter | str | None) -> CheckedCounter:
     """Return a counter that checks what it counts.
 
     Raises:
@@ -139,6 +164,10 @@ def checked_counter(counter: TokenCounter | str | None) -> CheckedCounter:
     """
     if counter is None or isinstance(counter, str):
         counter = tiktoken_counter(DEFAULT_ENCODING if counter is None else counter)
+    if isinstance(counter, MessageCounter):
+        counter = counter.counter
+    if isinstance(counter, CheckedCounter):
+        return counter
     return CheckedCounter(counter, counter_name(counter))
 
 

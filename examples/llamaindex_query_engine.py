@@ -1,7 +1,7 @@
 """A LlamaIndex query engine that answers in one call of the model, however many nodes are retrieved.
 
 The `compact` synthesizer makes a second call when the nodes do not fit the model's window. `room` computes what fits
-in one call, and `EdgeOrderPostprocessor` keeps the block within it. An echo stands in for a real model.
+in one call, and inside a window of it `EdgeOrderPostprocessor` keeps the block within it. An echo answers.
 
 Run it: `python examples/llamaindex_query_engine.py`.
 """
@@ -16,7 +16,7 @@ from llama_index.core.response_synthesizers import ResponseMode, get_response_sy
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from edgeorder import Budget, capture
+from edgeorder import capture, window
 from llamaindex_edgeorder import EdgeOrderPostprocessor, room
 
 QUESTION = "May I travel home at weekends during a long stay, and what does the company pay?"
@@ -72,12 +72,11 @@ def main() -> None:
     print(f"Model calls without edgeorder: {llm.calls}")
 
     llm.calls = 0
-    tokens = room(synthesizer, QUESTION)
-    postprocessor = EdgeOrderPostprocessor(budget=Budget(tokens))
-    engine = RetrieverQueryEngine(retriever, synthesizer, node_postprocessors=[postprocessor])
-    with capture() as records:
+    engine = RetrieverQueryEngine(retriever, synthesizer, node_postprocessors=[EdgeOrderPostprocessor()])
+    budget = room(engine, QUESTION)
+    with window(budget), capture() as records:
         engine.query(QUESTION)
-    print(f"Model calls with edgeorder:    {llm.calls}, as one call has room for {tokens} tokens of context\n")
+    print(f"Model calls with edgeorder:    {llm.calls}, as one call has room for {budget.tokens} tokens of context\n")
 
     record = records[0]
     print(f"Order {record.order} ({record.reason}); {record.tokens} tokens, by {record.counter}")

@@ -17,10 +17,11 @@ from langchain_edgeorder.retriever import EdgeOrderRetriever
 if TYPE_CHECKING:
     from langchain_edgeorder.middleware import ContextMiddleware as ContextMiddleware
     from langchain_edgeorder.middleware import EdgeOrderMiddleware as EdgeOrderMiddleware
+    from langchain_edgeorder.middleware import cited as cited
 
 __all__ = ["ContextPrompt", "EdgeOrder", "EdgeOrderRetriever", "context_prompt"]
 
-_MIDDLEWARE = ("ContextMiddleware", "EdgeOrderMiddleware")
+_MIDDLEWARE = ("ContextMiddleware", "EdgeOrderMiddleware", "cited")
 """What needs the whole of langchain (extra `agents`): most chains do not, and a star import must not."""
 
 

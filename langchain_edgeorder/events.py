@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 
 from edgeorder.placement import Placement
+from edgeorder.window import drafting
 
 EVENT = "edgeorder"
 """The name of the custom event; its data is `OrderRecord.to_dict()`."""
@@ -31,6 +32,8 @@ async def adispatch(placement: Placement, callbacks: Callbacks) -> None:
 
 def _listening(callbacks: Callbacks) -> RunnableConfig | None:
     """Return the config to send an event with; None when nobody would get it, so that no record is built."""
+    if drafting():
+        return None
     if callbacks is None:
         config = var_child_runnable_config.get()
         callbacks = config.get("callbacks") if config else None

@@ -1,61 +1,109 @@
-"""Middleware for `create_agent`: documents are placed at the moment in which a model gets to see them."""
+"""`EdgeOrderMiddleware` for `create_agent`: what retrieval tools return is placed before a model gets to see it.
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NotRequired
+A step of an agent calls tools at once, each in a thread with its own copy of the state, so that none sees what another
+leaves. Each result is placed within an equal share there, and all of them together once they stand in the state: in the
+order of the calls, in one window, with one register of numbers. A message that a model has seen is not written again.
+"""
 
-from edgeorder.errors import missing_extra
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from edgeorder.errors import BudgetError, missing_extra
 
 try:
-    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelRequest, ModelResponse
 except ImportError as error:
     raise missing_extra("langchain", "agents") from error
 
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.retrievers import RetrieverLike
+from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from typing_extensions import override
 
-from edgeorder.placement import Placement
+from edgeorder.alerts import warn
+from edgeorder.budget import as_budget
+from edgeorder.placed import by_rank
+from edgeorder.register import Register
+from edgeorder.window import Already, share, window
+from langchain_edgeorder.asking import Ask, Steps, adrive, drive
+from langchain_edgeorder.context import ContextMiddleware, without_question
+from langchain_edgeorder.conversation import (
+    KEY,
+    ConversationState,
+    calls_beside,
+    cited,
+    kept,
+    knowing,
+    messages_of,
+    register_of,
+    unseen,
+)
+from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels
+from langchain_edgeorder.tool_messages import FULL, Writer, is_open, stub
+from langchain_edgeorder.tool_results import documents_in, watched, what_came
 
-_NOTHING = "No document fits the token budget."  # some providers refuse an empty tool message
+__all__ = ["ContextMiddleware", "EdgeOrderMiddleware", "cited"]
 
 
-class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Order and re-render what a retrieval tool returns.
+class Found(NamedTuple):
+    """A tool message, and the documents that its tool returned."""
 
-    A tool message whose artifact is a list of documents (`create_retriever_tool(..., response_format=
-    "content_and_artifact")`) gets the rendered block as its content and the placed documents as its artifact: number
-    `[n]` of the block is the n-th document. Other messages pass as they are.
+    message: ToolMessage
+    documents: list[Document]
+
+
+class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
+    """Place what retrieval tools return, in one window and with one register of numbers for the whole conversation.
+
+    Documents are a list or tuple of them as the artifact of a tool (`create_retriever_tool(..., response_format=
+    "content_and_artifact")`) or as what it returns, or the text blocks of an MCP tool. The message gets the rendered
+    block as its content and the placed documents as its artifact. A chunk has one number in all of the conversation;
+    `cited(result)` gives the documents that an answer cites. Other messages pass as they are.
+
+    Listed last, it sees what the model receives. What middlewares after it add belongs into the budget's reserve.
 
     Args:
         placer: How documents are placed; with layout `"numbered"` unless it says another. Its budget is for one tool
-            result.
-        tools: Names of the tools that it is for; None for all.
+            result, or with `reserve_history` for all that the model receives.
+        tools: The name of the tool that it is for, or a list of names; None for all.
         query_arg: The argument of the tool call that holds the query, for a scorer.
-        reserve_history: Whether the texts of the messages so far share the budget's window.
+        reserve_history: Whether the budget is the model's whole window: messages with their tool calls and images,
+            system prompt and tools share it. Where nothing is left, the message says so in a line, and the run goes on.
+        already: What stands for a chunk that an earlier tool message holds word for word, see `window`.
+        strict: Whether a full window raises `BudgetError`.
 
     Raises:
         ImportError: At import, if langchain is not installed.
+        ValueError: For settings that cannot work together.
     """
+
+    state_schema = ConversationState
 
     def __init__(
         self,
         placer: EdgeOrder | None = None,
         *,
-        tools: Sequence[str] | None = None,
+        tools: str | Sequence[str] | None = None,
         query_arg: str = "query",
         reserve_history: bool = False,
+        already: Already = "send",
+        strict: bool = False,
     ) -> None:
         super().__init__()
-        self.placer = with_labels(placer)
+        self.placer = without_question(with_labels(placer))
         self.query_arg = query_arg
         self.reserve_history = reserve_history
-        self._names = None if tools is None else frozenset(tools)
-        if reserve_history and self.placer.budget is None:
+        self.already = already
+        self.strict = strict
+        self._names = None if tools is None else frozenset([tools] if isinstance(tools, str) else tools)
+        budget = as_budget(self.placer.budget)
+        if reserve_history and budget is None:
             raise ValueError("reserve_history=True needs a budget to be taken from: EdgeOrder(budget=...)")
+        self._gauge = Gauge(budget) if reserve_history and budget is not None else None
+        window(register=Register(), already=already)  # checked
+        self._writer = Writer(self.placer, self.name, already, strict, self._gauge)
 
     @property
     @override
@@ -68,127 +116,168 @@ class EdgeOrderMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
+        request, returned = self._watching(request)
         result = handler(request)
-        if not (isinstance(result, ToolMessage) and self._concerns(request, result)):
-            return result
-        query, reserve = self._asked(request)
-        return self._placed(result, self.placer.place(result.artifact, query, reserve=reserve))
+        found = self._found(request, result, returned)
+        return result if found is None else drive(self._first(request, found))
 
     @override
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
+        request, returned = self._watching(request)
         result = await handler(request)
-        if not (isinstance(result, ToolMessage) and self._concerns(request, result)):
-            return result
-        query, reserve = self._asked(request)
-        return self._placed(result, await self.placer.aplace(result.artifact, query, reserve=reserve))
+        found = self._found(request, result, returned)
+        return result if found is None else await adrive(self._first(request, found))
 
-    def _concerns(self, request: ToolCallRequest, message: ToolMessage) -> bool:
-        documents = message.artifact
-        return (
-            (self._names is None or request.tool_call["name"] in self._names)
-            and isinstance(documents, list)
-            and bool(documents)
-            and all(isinstance(item, Document) for item in documents)
+    @override
+    def before_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
+        return drive(self._settled(state))
+
+    @override
+    async def abefore_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
+        return await adrive(self._settled(state))
+
+    @override
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        request, update = drive(self._checked(request))
+        response = handler(request)
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
+
+    @override
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        request, update = await adrive(self._checked(request))
+        response = await handler(request)
+        return ExtendedModelResponse(response, Command(update=update)) if update else response
+
+    def _watching(self, request: ToolCallRequest) -> tuple[ToolCallRequest, list[Any]]:
+        """Return the request with a tool that keeps what it returns, if the tool is ours."""
+        self._check_names(request)
+        if request.tool is None or not self._is_for(request) or request.tool.response_format != "content":
+            return request, []
+        tool, returned = watched(request.tool)
+        return request.override(tool=tool), returned
+
+    def _is_for(self, request: ToolCallRequest) -> bool:
+        return self._names is None or request.tool_call["name"] in self._names
+
+    def _check_names(self, request: ToolCallRequest) -> None:
+        known = {tool.name for tool in getattr(request.runtime, "tools", None) or ()}
+        if self._names is not None and known and (missing := sorted(self._names - known)):
+            warn(f"tools={missing} of {type(self).__name__} are no tools of this agent, which has {sorted(known)}")
+
+    def _found(self, request: ToolCallRequest, result: Any, returned: list[Any]) -> Found | None:
+        """Return the documents of a result; None if it is none of ours."""
+        if not self._is_for(request):
+            return None
+        named = self._names is not None
+        if isinstance(result, ToolMessage) and result.status != "error":
+            documents = documents_in(result, returned, blocks=1 if named else 2)
+            if documents is not None:
+                return Found(result, list(by_rank(documents))) if documents else None
+        if named and not (isinstance(result, ToolMessage) and result.status == "error"):
+            warn(
+                f"the tool {request.tool_call['name']!r} returned {what_came(result)}, which {self.name} does not "
+                "understand and leaves as it is: documents come as a list of Document, as text blocks, or as the "
+                "artifact of response_format='content_and_artifact'"
+            )
+        return None
+
+    def _first(self, request: ToolCallRequest, found: Found) -> Steps[ToolMessage]:
+        """Place one result within its share of what is left."""
+        state, call, (message, documents) = request.state, request.tool_call, found
+        messages = messages_of(state)
+        beside, at = calls_beside(messages, call["id"] or "")
+        n = max(1, len(beside))
+        # The results of a step are placed together later, if there is a later: not in a bare node, nor at the end.
+        ends = getattr(request.tool, "return_direct", False) or not (isinstance(state, Mapping) and KEY in state)
+        left = self._left(state, [*messages, *map(stub, beside or [dict(call)])])
+        if left is None and n > 1 and (around := share()) is not None:
+            left = around.left
+        room = None if left is None else max(0, left) // n
+        register, shown = register_of(state, messages).branch(at, n), self._writer.shown(messages)
+        query, draft = self._query(request), n > 1 and not ends and message.artifact in (None, documents)
+        placement = yield Ask(self.placer, documents, query, self._writer.window(room, register, shown, draft=draft))
+        write = self._writer.draft if draft else self._writer.final
+        return write(message, documents, query, placement)
+
+    def _settled(self, state: Any) -> Steps[dict[str, Any] | None]:
+        """Place the results that no model call has seen, together."""
+        messages = messages_of(state)
+        drafts = [at for at in unseen(messages) if is_open(messages[at])]
+        standing = [message for at, message in enumerate(messages) if at not in drafts]
+        register = register_of(state, standing)
+        own = [at for at in drafts if self._writer.wrote(messages[at])]
+        update: dict[str, Any] = {}
+        if own:
+            lines = [m.model_copy(update={"content": FULL}) if at in own else m for at, m in enumerate(messages)]
+            jobs = [self._writer.job(message) for at, message in enumerate(messages) if at in own]
+            shown = self._writer.shown(standing)
+            update["messages"] = yield from self._writer.all(jobs, shown, self._left(state, lines), register)
+        if register != Register.from_dict(kept(state, "register")):
+            update[KEY] = {"register": register.to_dict()}
+        return update or None
+
+    def _checked(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], dict[str, Any]]]:
+        """Count what the model is about to receive; write fresh messages again where less is left than was thought."""
+        gauge, writer = self._gauge, self._writer
+        messages, before = list(request.messages), messages_of(request.state)
+        fresh = [at for at in unseen(messages) if writer.wrote(messages[at])]
+        standing = [message for at, message in enumerate(messages) if at not in fresh]
+        own: dict[str, Any] = {}
+        left, over = None, 0
+        if gauge is not None:
+            total = gauge.request(request)
+            over, beyond = total - gauge.limit, total - gauge.messages(before)
+            left = sum(gauge.text(messages[at].text) - gauge.text(FULL) for at in fresh) - over
+            if beyond != kept(request.state, "beyond").get(self.name):
+                own["beyond"] = {self.name: beyond}
+        # A pointer leads nowhere once another middleware cleared what it points at.
+        leads = self.already == "send" or set(writer.shown(before)) <= set(writer.shown(messages))
+        update: dict[str, Any] = {}
+        if fresh and (over > 0 or not leads):
+            register = register_of(request.state)
+            jobs = [writer.job(messages[at]) for at in fresh]
+            anew = yield from writer.all(jobs, writer.shown(standing), left, register)
+            for at, message in zip(fresh, anew, strict=True):
+                messages[at] = message
+            update["messages"], own["register"] = anew, register.to_dict()
+            request = knowing(request.override(messages=messages), {"register": own["register"]})
+            over = 0 if gauge is None else gauge.request(request) - gauge.limit
+        if gauge is not None and over > 0:
+            self._tell(gauge.limit, over)
+        return request, {**update, KEY: own} if own else update
+
+    def _tell(self, limit: int, over: int) -> None:
+        """Say that the conversation alone exceeds the budget.
+
+        Raises:
+            BudgetError: If the middleware is strict.
+        """
+        text = (
+            f"the model receives {limit + over} tokens, and the budget has {limit}: the conversation alone needs them. "
+            "Shorten it, as SummarizationMiddleware does, or raise the budget"
         )
+        if self.strict:
+            raise BudgetError(text)
+        warn(text)
 
-    def _asked(self, request: ToolCallRequest) -> tuple[str | None, list[str] | None]:
-        """Return the query of a tool call, and what of the conversation shares the window."""
+    def _query(self, request: ToolCallRequest) -> str | None:
         query = request.tool_call["args"].get(self.query_arg)
         if self.placer.rerank is not None and not isinstance(query, str):
             raise ValueError(
                 f"reranking needs the query, and the call of {request.tool_call['name']!r} has none under "
                 f"{self.query_arg!r}: set query_arg to one of {sorted(request.tool_call['args'])}"
             )
-        reserve = _texts(request.state["messages"]) if self.reserve_history else None
-        return query if isinstance(query, str) else None, reserve
+        return query if isinstance(query, str) else None
 
-    def _placed(self, message: ToolMessage, placement: Placement) -> ToolMessage:
-        documents = self.placer.placed(message.artifact, placement)
-        return message.model_copy(update={"content": placement.text or _NOTHING, "artifact": documents})
-
-
-class ContextState(AgentState[Any]):
-    """What `ContextMiddleware` adds to the state of an agent."""
-
-    context: NotRequired[list[Document]]
-    """The documents that the model gets to see, in the order of their numbers."""
-    context_text: NotRequired[str]
-    """The block as it is rendered for the model."""
-
-
-class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
-    """Two-step RAG: retrieve for the last human message, place, and put the block into the system message.
-
-    It does what a `dynamic_prompt` function does that searches and joins documents, once for each turn, sync and async.
-    The result of the agent has the placed documents under `"context"`: number `[n]` of the block is the n-th of them.
-
-    Args:
-        retriever: Any retriever, or any Runnable from a query to a list of documents.
-        placer: How they are placed; with layout `"numbered"` unless it says another. The messages that the turn begins
-            with share its budget; what the agent's own system prompt needs belongs into its reserve.
-        instruction: What stands before the block in the system message.
-    """
-
-    state_schema = ContextState
-
-    def __init__(self, retriever: RetrieverLike, placer: EdgeOrder | None = None, *, instruction: str = "") -> None:
-        super().__init__()
-        self.retriever = retriever
-        self.placer = with_labels(placer)
-        self.instruction = instruction
-
-    @override
-    def before_agent(self, state: ContextState, runtime: Any) -> dict[str, Any] | None:
-        query, reserve = self._asked(state)
-        documents = self.retriever.invoke(query)
-        return self._update(documents, self.placer.place(documents, query, reserve=reserve))
-
-    @override
-    async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any] | None:
-        query, reserve = self._asked(state)
-        documents = await self.retriever.ainvoke(query)
-        return self._update(documents, await self.placer.aplace(documents, query, reserve=reserve))
-
-    @override
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
-        return handler(self._informed(request))
-
-    @override
-    async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ) -> ModelResponse[Any]:
-        return await handler(self._informed(request))
-
-    def _asked(self, state: ContextState) -> tuple[str, list[str] | None]:
-        """Return the last thing that a human said, and what else of the conversation shares the window."""
-        messages: Sequence[BaseMessage] = state["messages"]
-        asked = [message.text for message in messages if isinstance(message, HumanMessage)]
-        if not asked:
-            raise ValueError("ContextMiddleware retrieves for the last human message, and there is none")
-        if self.placer.budget is None:
-            return asked[-1], None
-        return asked[-1], ["\n\n", f"{self.instruction}\n\n" if self.instruction else "", *_texts(messages)]
-
-    def _update(self, documents: list[Document], placement: Placement) -> dict[str, Any]:
-        return {"context": self.placer.placed(documents, placement), "context_text": placement.text}
-
-    def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        state: Any = request.state
-        text = "\n\n".join(part for part in (self.instruction, state.get("context_text")) if part)
-        if not text:
-            return request
-        own = request.system_message
-        if own is None:
-            return request.override(system_message=SystemMessage(text))
-        content = (
-            f"{own.text}\n\n{text}" if isinstance(own.content, str) else [*own.content, {"type": "text", "text": text}]
-        )
-        return request.override(system_message=own.model_copy(update={"content": content}))
-
-
-def _texts(messages: Sequence[BaseMessage]) -> list[str]:
-    return [message.text for message in messages]
+    def _left(self, state: Any, messages: Sequence[BaseMessage]) -> int | None:
+        """Return what messages leave of the whole window, with what the last model call had beyond them."""
+        if self._gauge is None:
+            return None
+        beyond: int = kept(state, "beyond").get(self.name, 0)
+        return self._gauge.limit - beyond - self._gauge.messages(messages)

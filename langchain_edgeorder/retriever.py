@@ -1,10 +1,15 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
+from collections.abc import Iterable, Mapping
+from functools import partial
+from inspect import getclosurevars
+from types import FunctionType, MethodType
 from typing import Annotated, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
+from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import override
 
@@ -42,7 +47,7 @@ class EdgeOrderRetriever(BaseRetriever):
 
     @model_validator(mode="after")
     def _warn_of_earlier_placing(self) -> Self:
-        if _places(self.base_retriever):
+        if places(self.base_retriever):
             warn(
                 "base_retriever places its documents already, so they would be placed twice, or placed before a "
                 "reranker. Give it without EdgeOrder: EdgeOrderRetriever comes last."
@@ -87,10 +92,36 @@ class EdgeOrderRetriever(BaseRetriever):
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
 
 
-def _places(step: object) -> bool:
+def places(step: object) -> bool:
     """Say whether edgeorder is among the steps of a retriever, as far as they can be seen."""
+    return _places(step, set())
+
+
+def _places(step: object, seen: set[int]) -> bool:
     if isinstance(step, EdgeOrder | EdgeOrderRetriever):
         return True
-    compressor = getattr(step, "base_compressor", None)
-    inner = [*getattr(step, "steps", ()), *getattr(compressor, "transformers", ()), compressor]
-    return any(_places(part) for part in inner if part is not None)
+    if id(step) in seen:
+        return False
+    seen.add(id(step))
+    inner: Iterable[object] = ()
+    if isinstance(step, RunnableLambda):
+        inner = [*_held(getattr(step, "func", None)), *_held(getattr(step, "afunc", None))]
+    elif isinstance(step, Runnable | BaseDocumentTransformer | BaseDocumentCompressor):
+        inner = vars(step).values()
+    elif isinstance(step, Mapping):
+        inner = step.values()
+    elif isinstance(step, list | tuple):
+        inner = step
+    return any(_places(part, seen) for part in inner)
+
+
+def _held(function: object) -> Iterable[object]:
+    """Return what a function can call, functions aside."""
+    if isinstance(function, partial):
+        return [*_held(function.func), *function.args, *function.keywords.values()]
+    if isinstance(function, MethodType):
+        return [function.__self__, *_held(function.__func__)]
+    if isinstance(function, FunctionType):
+        names = getclosurevars(function)
+        return [*names.nonlocals.values(), *names.globals.values()]
+    return ()

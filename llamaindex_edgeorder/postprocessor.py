@@ -12,9 +12,11 @@ from typing_extensions import override
 
 from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
+from edgeorder.chunk import ChunkView
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from llamaindex_edgeorder.events import dispatcher, send
+from llamaindex_edgeorder.neighbours import hits_first
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
 
@@ -117,8 +119,10 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
         return await self.aplaced_items(nodes, _query_of(query_bundle))
 
     @override
-    def view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
-        return Nodes(nodes, self)
+    def view(self, nodes: Sequence[NodeWithScore]) -> ChunkView:
+        view = Nodes(nodes, self)
+        mixed = self.score_key is not None or len({node.score is None for node in nodes}) == 2
+        return hits_first(view, nodes) if mixed and self.rank_by == "input" else view
 
     @override
     def copied(self, node: NodeWithScore, body: str | None, added: Mapping[str, Any]) -> NodeWithScore:

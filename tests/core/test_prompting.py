@@ -171,7 +171,10 @@ def test_a_sentence_that_depends_on_what_is_kept_fits_too() -> None:
             {"budget": Budget(9, words, reserve=7), "prompt": "after"},
             "needs 3 tokens, and 2 are left",
         ),
-        ({"budget": Budget(9, words, reserve=9)}, "the reserve of 9 tokens leaves nothing of the budget of 9"),
+        (
+            {"budget": Budget(9, words, reserve=9), "prompt": "after"},
+            "the reserve of 9 tokens leaves nothing of the budget of 9",
+        ),
     ],
 )
 @pytest.mark.parametrize("n", [0, 3])

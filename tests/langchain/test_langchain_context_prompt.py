@@ -623,9 +623,9 @@ class TestReserveOfARequest:
             found = list(pool.map(lambda size: len(edge.transform_documents(tens, reserve=size)), sizes))
         assert found == [(55 - size) // 10 for size in sizes]
 
-    @pytest.mark.parametrize("reserve", [[HumanMessage("Hello")], HumanMessage("Hello")])
-    def test_a_message_is_no_text(self, reserve, edge, tens):
-        """It is refused; its text is given instead."""
+    @pytest.mark.parametrize("reserve", [[object()], object()])
+    def test_what_is_no_message_is_refused(self, reserve, edge, tens):
+        """What is neither tokens nor a text nor a message is refused by its name."""
         with pytest.raises(TypeError, match="reserve"):
             edge.place(tens, reserve=reserve)
 

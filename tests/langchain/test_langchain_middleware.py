@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import Field
 
-from edgeorder import Budget, BudgetError, Layout, capture, tiktoken_counter
+from edgeorder import Budget, BudgetError, EdgeOrderWarning, Layout, capture, tiktoken_counter
 from edgeorder.rendering import split_block
 from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, EdgeOrderRetriever
 
@@ -134,10 +134,15 @@ class TestEdgeOrderMiddleware:
         agent = create_agent(model, [search_tool(RunnableLambda(found.get))], middleware=[EdgeOrderMiddleware()])
         messages = tool_messages(run(agent, way, [HumanMessage("Tell me.")])["messages"])
         assert [message.tool_call_id for message in messages] == [f"search-{query}" for query in found]
-        edge = EdgeOrder(layout="numbered")
+        edge, first = EdgeOrder(layout="numbered"), 1
         for message, documents in zip(messages, found.values(), strict=True):
-            assert message.content == edge.place(documents).block.text
+            pairs = split_block(message.content, "numbered")
+            assert [text for _, text in pairs] == [
+                text for _, text in split_block(edge.place(documents).text, "numbered")
+            ]
+            assert sorted(number for number, _ in pairs) == list(range(first, first + len(documents)))
             assert message.artifact == edge.place(documents).apply(documents)
+            first += len(documents)
 
     @BOTH
     def test_the_query_of_the_call_reaches_a_scorer(self, way, six):
@@ -265,11 +270,22 @@ class TestEdgeOrderMiddleware:
 
     @BOTH
     def test_history_that_leaves_nothing(self, way, base):
-        """A history that fills the window is an error."""
-        middleware = EdgeOrderMiddleware(EdgeOrder(layout="numbered", budget=30), reserve_history=True)
-        agent = create_agent(scripted(calls("why?"), "Well."), [search_tool(base)], middleware=[middleware])
-        with pytest.raises(BudgetError, match="leaves nothing"):
-            run(agent, way, [HumanMessage("word " * 40)])
+        """A history that fills the window is a line in the message, one warning, and no error, unless asked for."""
+        placer, talk = EdgeOrder(layout="numbered", budget=30), [HumanMessage("word " * 40)]
+        model = scripted(calls("why?"), "Well.")
+        middleware = EdgeOrderMiddleware(placer, reserve_history=True)
+        with pytest.warns(EdgeOrderWarning) as caught, capture() as records:
+            result = run(create_agent(model, [search_tool(base)], middleware=[middleware]), way, talk)
+        [message] = tool_messages(model.seen[1])
+        assert (message.content, message.artifact) == ("No document fits the token budget.", [])
+        assert result["messages"][-1].text == "Well."
+        told = {str(warning.message).split(";")[0].split(",")[0] for warning in caught}
+        assert len(told) == len(caught) == 3  # twice that the conversation is too long, once that nothing fits
+        assert "every chunk was dropped" in records[0].notes
+        strict = EdgeOrderMiddleware(placer, reserve_history=True, strict=True)
+        agent = create_agent(scripted(calls("why?"), "Well."), [search_tool(base)], middleware=[strict])
+        with pytest.raises(BudgetError, match="the conversation alone needs them"):
+            run(agent, way, talk)
 
     def test_reserve_history_needs_a_budget(self):
         """It is refused at once where there is no window to share."""
@@ -399,7 +415,8 @@ class TestContextMiddleware:
     @BOTH
     def test_turns(self, way, split):
         """With a checkpointer the context of the second turn takes the place of the first one's."""
-        found = {"Wells?": split(0)[:2], "Boats?": split(0)[8:11], "Nothing?": []}
+        found = {"Wells?": split(0)[:2], "Boats?": split(0)[1:4], "Nothing?": []}
+        numbers = iter([[1, 2], [2, 3, 4], []])  # a document keeps its number
         model = scripted("One.", "Two.", "Three.")
         agent = create_agent(
             model,
@@ -411,8 +428,10 @@ class TestContextMiddleware:
         for turn, (query, documents) in enumerate(found.items()):
             result = run(agent, way, [HumanMessage(query)], config)
             assert result["context"] == documents
-            block = EdgeOrder(layout="numbered").place(documents).block.text
-            assert result["context_text"] == block
+            block = result["context_text"]
+            assert split_block(block, "numbered") == [
+                (number, document.page_content) for number, document in zip(next(numbers), documents, strict=True)
+            ]
             assert model.seen[turn][0].text == (f"S\n\n{block}" if block else "S")
             assert [message.type for message in model.seen[turn]] == ["system", *["human", "ai"] * turn, "human"]
         assert [message.type for message in result["messages"]] == ["human", "ai"] * 3
@@ -437,12 +456,19 @@ class TestContextMiddleware:
 
     @BOTH
     def test_conversation_that_leaves_nothing(self, way, base):
-        """A conversation that fills the window is an error."""
-        agent = create_agent(
-            scripted("Well."), middleware=[ContextMiddleware(base, EdgeOrder(layout="numbered", budget=30))]
-        )
-        with pytest.raises(BudgetError, match="leaves nothing"):
-            run(agent, way, [HumanMessage("word " * 40)])
+        """A conversation that fills the window leaves no document, one warning, and a run that goes on."""
+        model, placer = scripted("Well."), EdgeOrder(layout="numbered", budget=30)
+        talk = [HumanMessage("word " * 40)]
+        with pytest.warns(EdgeOrderWarning, match="room for 0 tokens") as caught:
+            result = run(
+                create_agent(model, system_prompt="S", middleware=[ContextMiddleware(base, placer)]), way, talk
+            )
+        assert len(caught) == 1
+        assert [message.text for message in model.seen[0]] == ["S", talk[0].text]
+        assert (result["context"], result["context_text"]) == ([], "")
+        agent = create_agent(scripted("Well."), middleware=[ContextMiddleware(base, placer, strict=True)])
+        with pytest.raises(BudgetError, match="the window is full"):
+            run(agent, way, talk)
 
     @BOTH
     def test_no_human_message(self, way, base):
@@ -504,7 +530,8 @@ class TestContextMiddleware:
 
         _, found = searching(six)
         placer = EdgeOrder(layout="numbered", rerank=scorer, order="relevance", top_n=2)
-        middleware = ContextMiddleware(EdgeOrderRetriever(base_retriever=found), placer)
+        with pytest.warns(EdgeOrderWarning, match="the retriever places its documents already"):
+            middleware = ContextMiddleware(EdgeOrderRetriever(base_retriever=found), placer)
         agent = create_agent(scripted("Well."), middleware=[middleware])
         result = run(agent, way, [HumanMessage("Why?")])
         assert asked == ["Why?"]
@@ -515,7 +542,7 @@ class TestContextMiddleware:
         agent = create_agent(scripted("Well."), middleware=[ContextMiddleware(retriever)])
         agent.invoke({"messages": [HumanMessage(query)]}, config={"callbacks": [events]})
         [run_id] = [run_id for run_id, name in events.names.items() if name == "VectorStoreRetriever"]
-        assert "ContextMiddleware.before_agent" in events.path(run_id)
+        assert "ContextMiddleware(VectorStoreRetriever).before_agent" in events.path(run_id)
 
     def test_both_together(self, base, six):
         """With a retrieval tool as well, each middleware does its own part."""

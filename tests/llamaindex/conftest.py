@@ -110,9 +110,9 @@ def make_memory() -> Iterator[Callable[..., Memory]]:
     """Return a function that makes LlamaIndex's own chat memory; its database connections are closed at the end."""
     made: list[Memory] = []
 
-    def make(turns: Sequence[str] = (), token_limit: int = 100_000) -> Memory:
+    def make(turns: Sequence[str] = (), token_limit: int = 100_000, **settings: Any) -> Memory:
         history = [ChatMessage(content=text, role="assistant" if i % 2 else "user") for i, text in enumerate(turns)]
-        made.append(Memory.from_defaults(chat_history=history, token_limit=token_limit))
+        made.append(Memory.from_defaults(chat_history=history, token_limit=token_limit, **settings))
         return made[-1]
 
     yield make

@@ -11,7 +11,7 @@ from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import ImageNode, IndexNode, MediaResource, MetadataMode, Node, NodeWithScore, TextNode
 
-from edgeorder import Budget, Layout
+from edgeorder import Layout, window
 from edgeorder.rendering import split_block
 from llamaindex_edgeorder import EdgeOrderPostprocessor, room, text_qa_template
 
@@ -210,8 +210,8 @@ def test_labels_of_a_citation_engine_need_headroom(make_llm: Any) -> None:
             index, llm, similarity_top_k=120, node_postprocessors=[post],
             citation_qa_template=text_qa_template("both", "weak_slots"),
         )  # fmt: skip
-        post.budget = Budget(room(engine, QUERY), reserve=reserve)
-        engine.query(QUERY)
+        with window(room(engine, QUERY).reserving(reserve)):
+            engine.query(QUERY)
         calls[reserve] = len(llm.prompts)
     assert calls == {0: 2, 600: 1}
 

@@ -126,11 +126,13 @@ def test_annotations_go_into_copies_and_out_of_every_text(kind: str) -> None:
 
 
 def test_annotating_twice_leaves_the_newer_annotation_once() -> None:
-    """Nodes that were annotated before get the new annotation in its place, and their keys stay excluded once."""
+    """Nodes that were annotated before get the new annotation in its place, and their keys stay excluded once; the list
+    that was placed before is placed by its ranks."""
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in "AB"]
     once = EdgeOrderPostprocessor(annotate=True, order="reverse").postprocess_nodes(nodes)
     twice = EdgeOrderPostprocessor(annotate=True, order="relevance").postprocess_nodes(once)
-    assert [node.text for node in twice] == ["B", "A"]
+    assert [node.text for node in once] == ["B", "A"]
+    assert [node.text for node in twice] == ["A", "B"]
     assert [node.metadata["edgeorder"]["rank"] for node in once] == [2, 1]
     assert [node.metadata["edgeorder"]["rank"] for node in twice] == [1, 2]
     assert twice[0].node.excluded_llm_metadata_keys == ["edgeorder"]

@@ -10,7 +10,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from edgeorder import Budget, Prompt, capture
+from edgeorder import Prompt, capture, window
 from llamaindex_edgeorder import EdgeOrderPostprocessor, room, text_qa_template
 
 QUERY = "Which costs of my trip are refunded?"
@@ -145,7 +145,7 @@ def test_room_counts_the_question_twice_and_the_instruction(make_llm: Any) -> No
     rooms = {}
     for name, arguments in {"after": ("after",), "both": ("both",), "own": ("both", LONG)}.items():
         synthesizer = get_response_synthesizer(llm=make_llm(), text_qa_template=text_qa_template(*arguments))
-        rooms[name] = room(synthesizer, LONG)
+        rooms[name] = room(synthesizer, LONG).tokens
     # The refine template, with the question once, is a little longer than ours with the question once.
     assert words - 120 < rooms["after"] - rooms["both"] <= words + 6
     assert words - 3 <= rooms["both"] - rooms["own"] <= words + 3
@@ -157,7 +157,7 @@ def test_room_counts_the_question_twice_and_the_instruction(make_llm: Any) -> No
 async def test_a_budget_of_room_makes_one_call_within_the_window(
     asynchronous: bool, mode: str, question: str, long_index: VectorStoreIndex, make_llm: Any, markers: Any
 ) -> None:
-    """With the question on both sides and an instruction, `Budget(room(...))` still makes exactly one call: the kept
+    """With the question on both sides and an instruction a window of `room(...)` makes exactly one call: the kept
     nodes are whole in it, and prompt and output fit the window."""
     llm, post = make_llm(window=4000), EdgeOrderPostprocessor(order="bookend")
     template = text_qa_template("both", ["use_all", OWN])
@@ -165,9 +165,7 @@ async def test_a_budget_of_room_makes_one_call_within_the_window(
     engine = long_index.as_query_engine(
         llm=llm, response_mode=mode, similarity_top_k=18, node_postprocessors=[post], **{keyword: template}
     )
-    tokens = room(engine, question)
-    post.budget = Budget(tokens)
-    with capture() as records:
+    with window(room(engine, question)), capture() as records:
         _ = await engine.aquery(question) if asynchronous else engine.query(question)
     (prompt,) = llm.prompts
     assert markers(prompt, pattern=r"\[\[(\d+)\]\]") == [chunk.id for chunk in records[0].placed]

@@ -1,4 +1,4 @@
-"""`room`: a budget within it makes exactly one LLM call, history and system prompt included."""
+"""`room`: in a window of it an engine makes exactly one LLM call, history and system prompt included."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from llama_index.core.response_synthesizers import (
     get_response_synthesizer,
 )
 
-from edgeorder import Budget, BudgetError, capture
+from edgeorder import BudgetError, capture, window
 from llamaindex_edgeorder import EdgeOrderPostprocessor, room
 
 QUERY = "Which costs of my trip are refunded?"
@@ -66,7 +66,7 @@ CASES = {
 def test_a_budget_of_room_makes_exactly_one_call(
     name: str, long_index: VectorStoreIndex, make_llm: Any, make_memory: Any, markers: Any
 ) -> None:
-    """18 nodes of 300 tokens need several calls; with `Budget(room(...))` one call gets the kept nodes, uncut."""
+    """18 nodes of 300 tokens need several calls; in a window of `room(...)` one call gets the kept nodes, uncut."""
     case = CASES[name]
     free = make_llm(window=WINDOW)
     getattr(case.build(long_index, free, EdgeOrderPostprocessor(order="bookend"), make_memory), case.ask)(QUERY)
@@ -74,15 +74,14 @@ def test_a_budget_of_room_makes_exactly_one_call(
 
     llm, post = make_llm(window=WINDOW), EdgeOrderPostprocessor(order="bookend")
     engine = case.build(long_index, llm, post, make_memory)
-    tokens = room(engine, QUERY)
-    post.budget = Budget(tokens)
-    with capture() as records:
+    budget = room(engine, QUERY)
+    with window(budget), capture() as records:
         getattr(engine, case.ask)(QUERY)
     assert len(llm.prompts) == case.before + 1
     placed = [chunk.id for chunk in records[0].placed]
     assert markers(llm.prompts[-1]) == markers(llm.prompts[-1], pattern=r"\[\[(\d+)\]\]") == placed
-    assert tokens - 350 < records[0].tokens <= tokens
-    assert records[0].budget == tokens
+    assert budget.tokens - 350 < records[0].tokens <= budget.tokens
+    assert records[0].room == budget.tokens
 
 
 @pytest.mark.parametrize("name", ["compact", "tree_summarize", "context, both", "condense, both"])
@@ -93,9 +92,9 @@ async def test_room_works_in_a_running_loop(
     case = CASES[name]
     llm, post = make_llm(window=WINDOW), EdgeOrderPostprocessor(order="bookend")
     engine = case.build(long_index, llm, post, make_memory)
-    post.budget = Budget(room(engine, QUERY))
-    with capture() as records:
-        await getattr(engine, f"a{case.ask}")(QUERY)
+    async with window(room(engine, QUERY)):
+        with capture() as records:
+            await getattr(engine, f"a{case.ask}")(QUERY)
     assert len(llm.prompts) == case.before + 1
     assert markers(llm.prompts[-1], pattern=r"\[\[(\d+)\]\]") == [chunk.id for chunk in records[0].placed]
     assert records[0].dropped
@@ -110,8 +109,8 @@ def test_room_is_exact(kind: Any, over: int, make_llm: Any) -> None:
     for extra in (0, 1):
         llm = make_llm(window=1000)
         synthesizer = kind(llm=llm)
-        text = "a" + " a" * (room(synthesizer, QUERY) + extra - 1)
-        assert len(Settings.tokenizer(text)) == room(synthesizer, QUERY) + extra
+        text = "a" + " a" * (room(synthesizer, QUERY).tokens + extra - 1)
+        assert len(Settings.tokenizer(text)) == room(synthesizer, QUERY).tokens + extra
         synthesizer.get_response(QUERY, [text])
         counted[extra] = len(llm.prompts)
     assert counted == {0: 1, 1: over}
@@ -120,7 +119,7 @@ def test_room_is_exact(kind: Any, over: int, make_llm: Any) -> None:
 def test_with_a_budget_of_room_simple_summarize_cuts_nothing(
     long_index: VectorStoreIndex, make_llm: Any, make_memory: Any, markers: Any
 ) -> None:
-    """`simple_summarize` cuts the end of a long block; with `Budget(room(...))` the end of every node is there."""
+    """`simple_summarize` cuts the end of a long block; in a window of `room(...)` the end of every node is there."""
     build = _query_engine("simple_summarize")
     free = make_llm(window=WINDOW)
     build(long_index, free, EdgeOrderPostprocessor(), make_memory).query(QUERY)
@@ -128,8 +127,7 @@ def test_with_a_budget_of_room_simple_summarize_cuts_nothing(
 
     llm, post = make_llm(window=WINDOW), EdgeOrderPostprocessor()
     engine = build(long_index, llm, post, make_memory)
-    post.budget = Budget(room(engine, QUERY))
-    with capture() as records:
+    with window(room(engine, QUERY)), capture() as records:
         engine.query(QUERY)
     placed = [chunk.id for chunk in records[0].placed]
     assert len(placed) >= 8
@@ -140,7 +138,7 @@ def test_with_a_budget_of_room_simple_summarize_cuts_nothing(
 def test_room_shrinks_by_the_tokens_of_the_query(mode: str, make_llm: Any) -> None:
     """A query of 100 tokens more leaves 100 tokens less for the nodes, in every mode."""
     synthesizer = get_response_synthesizer(llm=make_llm(window=WINDOW), response_mode=mode)
-    assert room(synthesizer, "a") - room(synthesizer, "a" + " a" * 100) == 100
+    assert room(synthesizer, "a").tokens - room(synthesizer, "a" + " a" * 100).tokens == 100
 
 
 @pytest.mark.parametrize("kind", [ContextChatEngine, CondensePlusContextChatEngine])
@@ -153,10 +151,11 @@ def test_room_shrinks_with_the_history_and_leaves_it_alone(
     rooms = []
     for turn in TURNS[:3]:
         history = [message.content for message in engine.chat_history]
-        rooms.append(room(engine, turn))
+        budget = room(engine, turn)
+        rooms.append(budget.tokens)
         assert [message.content for message in engine.chat_history] == history
-        post.budget = Budget(rooms[-1])
-        engine.chat(turn)
+        with window(budget):
+            engine.chat(turn)
         assert len([prompt for prompt in llm.prompts if markers(prompt)]) == len(rooms)
     assert len(Settings.tokenizer(TURNS[0])) > 100
     assert rooms[0] - 100 > rooms[1] > rooms[2] + 100
@@ -169,7 +168,7 @@ def test_room_looks_into_an_engine_that_wraps_another(
     inner = _query_engine("compact")(long_index, make_llm(window=WINDOW), EdgeOrderPostprocessor(), make_memory)
     outer = TransformQueryEngine(inner, query_transform=IdentityQueryTransform())
     assert room(outer, QUERY) == room(inner, QUERY) == room(inner._response_synthesizer, QUERY)
-    assert 2500 < room(outer, QUERY) < WINDOW - 500
+    assert 2500 < room(outer, QUERY).tokens < WINDOW - 500
 
 
 @pytest.mark.parametrize("kind", [ContextChatEngine, CondensePlusContextChatEngine])
@@ -188,7 +187,7 @@ def test_a_window_that_the_prompt_fills_is_an_error(kind: Any, window: int, make
     """Where prompt, output and padding fill the window, `room` raises BudgetError, never a number below 1."""
     synthesizer = kind(llm=make_llm(window=window))
     if kind is SimpleSummarize and window == 600:  # it needs no padding of 500 tokens
-        assert room(synthesizer, QUERY) > 400
+        assert room(synthesizer, QUERY).tokens > 400
         return
     with pytest.raises(BudgetError, match=f"window of {window} tokens"):
         room(synthesizer, QUERY)
@@ -200,5 +199,7 @@ def test_an_unknown_engine_is_an_error(make_llm: Any, make_memory: Any) -> None:
         room(object(), QUERY)
     with pytest.raises(TypeError, match="not SimpleChatEngine"):
         room(SimpleChatEngine.from_defaults(llm=make_llm(), memory=make_memory()), QUERY)
-    with pytest.raises(TypeError, match=r"compact, refine, tree_summarize and simple_summarize.*Generation"):
+    with pytest.raises(
+        TypeError, match=r"compact, refine, tree_summarize, simple_summarize and compact_accumulate.*Generation"
+    ):
         room(Generation(llm=make_llm()), QUERY)

@@ -1,0 +1,117 @@
+"""Steps that ask for placements: one definition of what happens, driven sync and async."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from langchain_core.documents import Document
+
+from edgeorder.placement import Placement
+from edgeorder.scorer import as_scorer
+from edgeorder.scoring import Rerank, Scored, Scorer, as_rerank
+from edgeorder.unicode import clean
+from edgeorder.window import window
+from langchain_edgeorder.order import EdgeOrder
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """A placement that is wanted.
+
+    Args:
+        placer: How.
+        documents: Of what.
+        query: For which question.
+        window: Within what.
+    """
+
+    placer: EdgeOrder
+    documents: Sequence[Document]
+    query: str | None
+    window: window
+
+
+Steps: TypeAlias = Generator[Ask, Placement, T]
+
+
+def drive(steps: Steps[T]) -> T:
+    """Return what steps come to, once they have the placements that they ask for."""
+    try:
+        ask = next(steps)
+        while True:
+            with ask.window:
+                placement = ask.placer.place(ask.documents, ask.query)
+            ask = steps.send(placement)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def adrive(steps: Steps[T]) -> T:
+    """The same, never blocking the event loop."""
+    try:
+        ask = next(steps)
+        while True:
+            async with ask.window:
+                placement = await ask.placer.aplace(ask.documents, ask.query)
+            ask = steps.send(placement)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+class KnownScores:
+    """A scorer that has scored these texts before; others go to the scorer itself.
+
+    Args:
+        rerank: The step that scored them.
+        documents: What was scored.
+        known: What `scores_of` kept.
+    """
+
+    def __init__(self, rerank: Rerank, documents: Sequence[Document], known: Mapping[str, Any]) -> None:
+        self.name = rerank.name
+        self._scorer: Scorer = as_scorer(rerank.scorer)
+        self._texts = [clean(text) for text in (document.page_content for document in documents) if text.strip()]
+        self._found = Scored(known["scores"], known["detail"]) if known["detail"] else known["scores"]
+
+    def __call__(self, query: str, texts: list[str]) -> Any:
+        return self._found if texts == self._texts else self._scorer(query, texts)
+
+    async def acall(self, query: str, texts: list[str]) -> Any:
+        """The same, for the async methods."""
+        import asyncio
+        import inspect
+
+        if texts == self._texts:
+            return self._found
+        asked = getattr(self._scorer, "acall", None)
+        found = await asked(query, texts) if asked else await asyncio.to_thread(self._scorer, query, texts)
+        return await found if inspect.isawaitable(found) else found
+
+
+def scores_of(placement: Placement) -> dict[str, Any] | None:
+    """Return as JSON what a scorer said of the texts of a placement; None if there is nothing to know."""
+    reranked = placement.call.reranked
+    if reranked is None or reranked.scores is None:
+        return None
+    sent = [index for index in range(len(reranked.scores)) if index not in reranked.blank]
+    detail = [reranked.detail.get(index) for index in sent] if reranked.detail else None
+    return {"scores": [reranked.scores[index] for index in sent], "detail": detail}
+
+
+def with_scores(placer: EdgeOrder, documents: Sequence[Document], known: Mapping[str, Any] | None) -> EdgeOrder:
+    """Return a placer that does not score anew what was scored before."""
+    rerank = as_rerank(placer.rerank)
+    if rerank is None:
+        return placer
+    if known is None:  # the scorer failed, and may
+        return placer.model_copy(update={"rerank": None})
+    return placer.model_copy(update={"rerank": replace(rerank, scorer=KnownScores(rerank, documents, known))})
+
+
+def by_input(placer: EdgeOrder) -> EdgeOrder:
+    """Return a placer for documents that it ranked and selected before, best first."""
+    settings = {"rank_by": "input", "rerank": None, "dedupe": "off", "top_n": None, "min_score": None}
+    return placer.model_copy(update=settings)

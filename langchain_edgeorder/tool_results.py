@@ -1,0 +1,83 @@
+"""What a tool returned, understood as documents: an artifact, the result itself, or the text blocks of an MCP tool."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+
+
+def watched(tool: BaseTool) -> tuple[BaseTool, list[Any]]:
+    """Return a copy of a tool, and a list that gets what it returns before LangChain makes a text of it."""
+    returned: list[Any] = []
+    copy = tool.model_copy()
+
+    def keep(result: Any) -> Any:
+        returned[:] = [result]
+        return result
+
+    # Into the instance, where they stand before the class's own methods; their signatures are looked at.
+    vars(copy)["_run"] = wraps(tool._run)(_watching(tool._run, keep))
+    vars(copy)["_arun"] = wraps(tool._arun)(_awatching(tool._arun, keep))
+    return copy, returned
+
+
+def _watching(run: Callable[..., Any], keep: Callable[[Any], Any]) -> Callable[..., Any]:
+    def watching(*args: Any, **kwargs: Any) -> Any:
+        return keep(run(*args, **kwargs))
+
+    return watching
+
+
+def _awatching(run: Callable[..., Any], keep: Callable[[Any], Any]) -> Callable[..., Any]:
+    async def watching(*args: Any, **kwargs: Any) -> Any:
+        return keep(await run(*args, **kwargs))
+
+    return watching
+
+
+def documents_in(message: ToolMessage, returned: list[Any], *, blocks: int) -> list[Document] | None:
+    """Return the documents in a tool's message; None if it is not understood as documents.
+
+    Args:
+        message: The message.
+        returned: What the tool returned, if it was watched.
+        blocks: From how many text blocks on a content of them counts as documents, as MCP tools return them.
+    """
+    for value in (message.artifact, *returned):
+        if (documents := as_documents(value)) is not None:
+            return documents
+    content = message.content
+    if isinstance(content, list) and len(content) >= blocks and all(_is_text(block) for block in content):
+        return [Document(block["text"]) for block in content if isinstance(block, dict)]
+    return None
+
+
+def as_documents(value: Any) -> list[Document] | None:
+    """Return a list or tuple of documents as it is, also as checkpoints give it back; None for anything else."""
+    if not isinstance(value, list | tuple):
+        return None
+    if all(isinstance(item, Document) for item in value):
+        return value if isinstance(value, list) else list(value)
+    if all(isinstance(item, dict) and item.get("type") == "Document" and "page_content" in item for item in value):
+        return [Document(**{name: part for name, part in item.items() if name != "type"}) for item in value]
+    return None
+
+
+def what_came(message: Any) -> str:
+    """Return in words what a tool returned that is not understood."""
+    if not isinstance(message, ToolMessage):
+        return f"a {type(message).__name__}"
+    if message.artifact is not None:
+        return f"an artifact of type {type(message.artifact).__name__}"
+    content = message.content
+    if isinstance(content, str):
+        return "a text" if content else "an empty text"
+    kinds = sorted({block.get("type", "dict") if isinstance(block, dict) else "text" for block in content})
+    return f"content blocks of type {', '.join(map(str, kinds))}"
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
