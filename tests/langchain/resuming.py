@@ -17,15 +17,15 @@ if __name__ == "__main__":  # before the imports, which may log or warn
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", module="langgraph.checkpoint")
 
-from agents import calling, finding, letters, saying  # noqa: E402
-from langchain.agents import create_agent  # noqa: E402
-from langchain_core.messages import HumanMessage  # noqa: E402
-from langchain_core.runnables import RunnableLambda  # noqa: E402
-from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
-from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: E402
+from agents import calling, finding, letters, saying
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
-from edgeorder import Budget, OrderRecord, Placement, Register, message_counter  # noqa: E402
-from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, cited  # noqa: E402
+from edgeorder import Budget, OrderRecord, Placement, Register, message_counter
+from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, cited
 
 COUNT = message_counter(lambda text: len(text.split()))
 SAID = [calling("ABCDEF", "BGH"), "So [1].", calling("AIJ"), "So [2] and [8]."]
