@@ -23,7 +23,7 @@ def test_a_chain_is_dumped_and_loaded(letters, spelt):
         warnings.simplefilter("ignore")  # LangChain's `load` is marked beta
         back = load(data, allowed_objects=[EdgeOrder, RunnableSequence], valid_namespaces=["langchain_edgeorder"])
     assert back == chain
-    assert spelt(back.invoke(letters("ABCDE"))) == "ACDB"
+    assert spelt(back.invoke(letters("ABCDE"))) == "ABCD"  # the second places by the ranks of the first
 
 
 @pytest.mark.case(95)
