@@ -58,7 +58,7 @@ def main(file: str, mode: str) -> None:
 
         type(model)._generate = once
     agent = agent_with(model)
-    result = agent.invoke(None if before.next else {"messages": [HumanMessage("Why?")]}, config)
+    result = agent.invoke(None if before.next else {"messages": [HumanMessage("Why?")]}, config, durability="sync")
     result = agent.invoke({"messages": [HumanMessage("And?")]}, config)
     loaded = agent.get_state(config).values
     placement = placer.place(letters("ABC"), "?")
