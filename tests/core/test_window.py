@@ -131,14 +131,13 @@ class TestFull:
             assert [drop.reason for drop in placement.dropped] == ["budget", "budget"]
             assert {"every chunk was dropped", "the window around had 0 tokens left"} <= set(placement.record.notes)
 
-    @pytest.mark.parametrize("overflow", ["skip", "stop", "truncate", "compress"])
+    @pytest.mark.parametrize("overflow", ["skip", "stop", "truncate"])
     def test_every_policy(self, overflow):
         """No policy fails in a full window, with a reserve that is larger than it or a prompt that does not fit."""
         prompt = Prompt("both", "Say it in at most three words.")
         with window(Budget(4, words)) as shared, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            budget, scorer = Budget(9, words, overflow), lambda query, texts: [1.0] * len(texts)  # needs no extra
-            assert place(chunks(50, 50), query="Why?", rerank=scorer, budget=budget, prompt=prompt).indices == ()
+            assert place(chunks(50, 50), query="Why?", budget=Budget(9, words, overflow), prompt=prompt).indices == ()
             assert place(chunks(50, 50), query="Why?", budget=Budget(9, words, overflow, reserve=20)).indices == ()
             assert shared.left == 4
             place(chunks(4))

@@ -10,7 +10,7 @@ from documents import document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeorder import Budget, Chunk, place, tiktoken_counter
+from edgeorder import Budget, Chunk, EdgeOrderWarning, Prompt, place, tiktoken_counter, window
 from edgeorder.shortening import elided, longest_prefix
 from edgeorder.text.blocks import read
 
@@ -162,3 +162,15 @@ def test_marks_keep_lines_apart() -> None:
     """Between rows, items and lines a mark stands on a line of its own."""
     table = "| a |\n|---|\n| 1 |\n| 2 |\n| 3 |\n\nEnd."
     assert elided(table, read(table), [0, 2, 4]).text == "| a |\n|---|\n[… 1 row]\n| 2 |\n[… 1 row]\n\nEnd."
+
+
+def test_a_full_window_keeps_nothing() -> None:
+    """In a window with no room for any sentence a compressed placement is empty, with a warning, and takes nothing."""
+    chunks = [Chunk("One sentence of words. Another one of words. " * 9) for _ in range(2)]
+    budget = Budget(9, words, "compress")
+    for tokens in (0, 1):
+        with window(Budget(tokens, words) if tokens else 0) as shared:
+            for prompt in (None, Prompt("both", "Say it in at most three words.")):
+                with pytest.warns(EdgeOrderWarning, match="all 2 chunks were dropped"):
+                    assert place(chunks, query="Why?", budget=budget, prompt=prompt).indices == ()
+        assert shared.left == tokens
