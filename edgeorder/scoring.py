@@ -21,6 +21,7 @@ Scorer: TypeAlias = Callable[[str, list[str]], Any]
 """
 
 _NO_TEXT = "no chunk has any text to score; the order before it was kept"
+_NO_QUESTION = "the question has no text to score by; the order before it was kept"
 
 
 class Scored(NamedTuple):
@@ -127,8 +128,8 @@ def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = Tr
         RerankError: If the scorer fails or gives unusable scores, unless `on_error` says otherwise.
     """
     query, texts = _asked(query, view)
-    if not texts:
-        return Reranked(None, _NO_TEXT)
+    if not texts or query.isspace():  # an image, say
+        return Reranked(None, _NO_QUESTION if texts else _NO_TEXT)
     try:
         found = as_scorer(rerank.scorer)(query, list(texts.values()))
         if inspect.isawaitable(found):
@@ -144,8 +145,8 @@ async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bo
     import asyncio
 
     query, texts = _asked(query, view)
-    if not texts:
-        return Reranked(None, _NO_TEXT)
+    if not texts or query.isspace():
+        return Reranked(None, _NO_QUESTION if texts else _NO_TEXT)
     scorer = as_scorer(rerank.scorer)
     acall = getattr(scorer, "acall", None)
     if acall is None and inspect.iscoroutinefunction(scorer):

@@ -142,7 +142,8 @@ _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
 def _query_of(query_bundle: QueryBundle | None) -> str | None:
-    return None if query_bundle is None else query_bundle.query_str
+    # A question without a text, such as an image, is one by which nothing can be scored.
+    return None if query_bundle is None else query_bundle.query_str or " "
 
 
 def _annotate(node: NodeWithScore, annotation: dict[str, Any]) -> None:
