@@ -14,6 +14,7 @@ from edgeorder.call import Call
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.messages import MessageCounter
+from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
 from edgeorder.settling import Settled
 
@@ -157,6 +158,20 @@ class Share(NamedTuple):
                 if not each.each and each._left is not None:
                     each._left -= tokens
         return True
+
+
+FULL = "No document fits the token budget."
+"""What an agent reads where a window is full: some providers refuse an empty message."""
+
+
+def line_of(placement: Placement) -> str:
+    """Return what an agent reads in place of a block that is empty."""
+    reasons = {drop.reason for drop in placement.dropped}
+    if "budget" in reasons:
+        return FULL
+    if reasons == {"already"}:
+        return "All documents that were found stand above."
+    return "No document that was found is good enough." if reasons else "No document was found."
 
 
 def share() -> Share | None:

@@ -25,7 +25,7 @@ from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
 from edgeorder.placed import by_rank
 from edgeorder.register import Register
-from edgeorder.window import Already, share, window
+from edgeorder.window import FULL, Already, share, window
 from langchain_edgeorder.asking import Ask, Steps, adrive, drive
 from langchain_edgeorder.context import ContextMiddleware, without_question
 from langchain_edgeorder.conversation import (
@@ -41,7 +41,7 @@ from langchain_edgeorder.conversation import (
 )
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels
-from langchain_edgeorder.tool_messages import FULL, Writer, is_open, stub
+from langchain_edgeorder.tool_messages import Writer, is_open, stub
 from langchain_edgeorder.tool_results import documents_in, watched, what_came
 
 __all__ = ["ContextMiddleware", "EdgeOrderMiddleware", "cited"]

@@ -9,16 +9,12 @@ from langchain_core.messages import BaseMessage, ToolMessage
 
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
-from edgeorder.window import Already, share, window
+from edgeorder.window import FULL, Already, line_of, share, window
 from langchain_edgeorder.asking import Ask, Steps, by_input, scores_of, with_scores
 from langchain_edgeorder.conversation import KEY, mark_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.tool_results import as_documents
-
-FULL = "No document fits the token budget."  # some providers refuse an empty tool message
-_ABOVE = "All documents that were found stand above."
-_WEAK = "No document that was found is good enough."
 
 
 class Job(NamedTuple):
@@ -149,7 +145,7 @@ class Writer:
     def _written(
         self, message: ToolMessage, documents: list[Document], query: str | None, placement: Placement, **more: Any
     ) -> ToolMessage:
-        content = placement.text if placement.indices else _nothing(placement)
+        content = placement.text if placement.indices else line_of(placement)
         keeps = message.artifact is not None and as_documents(message.artifact) is None
         mark = {
             "by": self.name,
@@ -184,12 +180,6 @@ def is_open(message: BaseMessage) -> bool:
 def stub(call: Mapping[str, Any]) -> ToolMessage:
     """Return what the result of a call comes to at least."""
     return ToolMessage(FULL, name=call["name"], tool_call_id=call["id"] or "")
-
-
-def _nothing(placement: Placement) -> str:
-    """Return the line that stands in a message where no document does."""
-    reasons = {drop.reason for drop in placement.dropped}
-    return FULL if "budget" in reasons else _ABOVE if reasons == {"already"} else _WEAK
 
 
 def _digest(text: str) -> str:

@@ -105,7 +105,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, self.place(nodes, _query_of(query_bundle)))
+        return self.placed(nodes, self.place(nodes, query_of(query_bundle)))
 
     @override
     @dispatcher.span
@@ -115,7 +115,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
         self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+        return self.placed(nodes, await self.aplace(nodes, query_of(query_bundle)))
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> ChunkView:
         view = ranked_as_before(Nodes(nodes, self), nodes)
@@ -141,7 +141,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
 _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
-def _query_of(query_bundle: QueryBundle | None) -> str | None:
+def query_of(query_bundle: QueryBundle | None) -> str | None:
+    """Return the text of a query, if there is one."""
     # A question without a text, such as an image, is one by which nothing can be scored.
     return None if query_bundle is None else query_bundle.query_str or " "
 
