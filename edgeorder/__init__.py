@@ -19,6 +19,7 @@ from edgeorder.selecting import Dropped
 from edgeorder.window import window
 
 if TYPE_CHECKING:
+    from edgeorder.long_text import aplace_text, place_text
     from edgeorder.messages import message_counter
     from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
     from edgeorder.tokens import approximate_counter, tiktoken_counter
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 _LAZY = {
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
+    "aplace_text": "edgeorder.long_text",
     "log_record": "edgeorder.records",
     "message_counter": "edgeorder.messages",
+    "place_text": "edgeorder.long_text",
     "read_records": "edgeorder.records",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
@@ -58,11 +61,13 @@ __all__ = [
     "RerankError",
     "TokenCounter",
     "aplace",
+    "aplace_text",
     "approximate_counter",
     "capture",
     "log_record",
     "message_counter",
     "place",
+    "place_text",
     "read_records",
     "tiktoken_counter",
     "window",
