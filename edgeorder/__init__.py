@@ -19,14 +19,17 @@ from edgeorder.selecting import Dropped
 from edgeorder.window import window
 
 if TYPE_CHECKING:
+    from edgeorder.long_text import aplace_text, place_text
     from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
     from edgeorder.tokens import approximate_counter, message_counter, tiktoken_counter
 
 _LAZY = {
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
+    "aplace_text": "edgeorder.long_text",
     "log_record": "edgeorder.records",
     "message_counter": "edgeorder.tokens",
+    "place_text": "edgeorder.long_text",
     "read_records": "edgeorder.records",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
@@ -57,11 +60,13 @@ __all__ = [
     "RerankError",
     "TokenCounter",
     "aplace",
+    "aplace_text",
     "approximate_counter",
     "capture",
     "log_record",
     "message_counter",
     "place",
+    "place_text",
     "read_records",
     "tiktoken_counter",
     "window",

@@ -162,7 +162,8 @@ def _reserved(part: Any) -> Iterator[int | str | MessageParts]:
 
 def _window_of(model: Any) -> int:
     """Return the tokens that a model takes in."""
-    inner = getattr(model, "bound", model)  # LangChain's wrapper of a model with tools or settings
+    bound = getattr(model, "bound", None)  # in LangChain's wrapper of a model with tools or settings
+    inner = bound if hasattr(bound, "profile") or hasattr(bound, "metadata") else model
     profile = getattr(inner, "profile", None)
     if isinstance(profile, Mapping) and profile.get("max_input_tokens"):
         return int(profile["max_input_tokens"])

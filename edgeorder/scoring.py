@@ -21,6 +21,7 @@ from edgeorder.stopping import Stop, current
 from edgeorder.unicode import clean
 
 _NO_TEXT = "no chunk has any text to score; the order before it was kept"
+_NO_QUESTION = "the question has no text to score by; the order before it was kept"
 
 
 @dataclass(frozen=True)
@@ -200,8 +201,8 @@ def _sync(asked: _Asked) -> Any:
 def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) -> Generator[_Asked, Any, Reranked]:
     """Yield the questions, get an answer to each, and return what was found: what both faces share."""
     query, sent = _to_send(query, texts)
-    if not sent:
-        return Reranked(None, _NO_TEXT)
+    if not (sent and query):
+        return Reranked(None, _NO_QUESTION if sent else _NO_TEXT)
     stop = Stop(rerank.timeout, current())
     result = Reranked(None, None, frozenset(range(len(texts))) - sent.keys())
     left = list(sent)
@@ -224,7 +225,7 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
 
 def _to_send(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]]:
     """Return the query and the texts to score by index: those that hold any text, cleaned."""
-    if not query or not query.strip():
+    if not query:
         raise ValueError(
             "reranking needs the query. LangChain: use EdgeOrderRetriever or ContextualCompressionRetriever, which "
             "pass it on, or give query=...; LlamaIndex: query_str=... or query_bundle=...; core: place(..., query=...)."

@@ -5,8 +5,9 @@ belongs to one request is put on an object that others use at the same time.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from edgeorder.budget import Budget, as_budget
@@ -14,7 +15,8 @@ from edgeorder.call import Call
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.messages import MessageCounter
-from edgeorder.register import Numbered, Register
+from edgeorder.placement import Placement
+from edgeorder.register import Numbered, Register, Source
 from edgeorder.settling import Settled
 
 Already: TypeAlias = Literal["send", "point", "drop"]
@@ -141,22 +143,49 @@ class Share(NamedTuple):
         message = settled.emptied() if self.strict else None
         if message is not None and any(reason == "budget" for _, _, reason, *_ in settled.cuts):
             raise BudgetError(f"the window is full: {message}")
+        view = call.view
+        sources = view.shown(settled.indices, settled.first) if isinstance(view, Numbered) else {}
         tokens = settled.weighed.tokens if settled.weighed and settled.indices else 0
+        if not self.take(tokens, sources, view.free if isinstance(view, Numbered) else 0):
+            return False
+        if isinstance(view, Numbered):
+            view.keep(sources)
+        return True
+
+    def take(self, tokens: int, sources: Mapping[str, Source] = MappingProxyType({}), free: int = 0) -> bool:
+        """Take tokens, and put chunks into the register; False, and nothing is done, if that is not possible any more.
+
+        Args:
+            tokens: What a text needs.
+            sources: The chunks that it shows, by key.
+            free: The first free number when theirs were chosen.
+        """
         with _taking:
             shares = [each for each in self.windows if each._left is not None]
             if any(each._left < tokens for each in shares if each._left is not None):
                 return False
-            view = call.view
-            if isinstance(view, Numbered):
+            if sources:
                 register = next(each.register for each in reversed(self.windows) if each.register is not None)
-                sources = view.shown(settled.indices, settled.first)
-                if not register.add(sources, view.free):
+                if not register.add(sources, free):
                     return False
-                view.keep(sources)
             for each in shares:
                 if not each.each and each._left is not None:
                     each._left -= tokens
         return True
+
+
+FULL = "No document fits the token budget."
+"""What an agent reads where a window is full: some providers refuse an empty message."""
+
+
+def line_of(placement: Placement) -> str:
+    """Return what an agent reads in place of a block that is empty."""
+    reasons = {drop.reason for drop in placement.dropped}
+    if "budget" in reasons:
+        return FULL
+    if reasons == {"already"}:
+        return "All documents that were found stand above."
+    return "No document that was found is good enough." if reasons else "No document was found."
 
 
 def share() -> Share | None:

@@ -3,7 +3,9 @@
 `EdgeOrderRetriever` wraps the retriever, so the tool and the agent are made as always. `k=8` limits what is returned:
 all that the base retriever finds is ranked first, and the best 8 at most are placed.
 
-Run it: `python examples/langchain_agent.py`.
+Run it: `pip install 'edgeorder[agents,text]'`, then
+`python examples/langchain_agent.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessa
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool, create_retriever_tool
 
-from edgeorder import OrderRecord
+from edgeorder import Budget, OrderRecord, approximate_counter
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
 
 QUESTION = "I fly to Singapore next week. Which class may I book?"
@@ -53,7 +55,7 @@ def handbook_tool(records: list[OrderRecord]) -> BaseTool:
     """Return a tool that searches the handbook; each search adds a record to the list."""
     retriever = EdgeOrderRetriever(
         base_retriever=RunnableLambda(find),
-        placer=EdgeOrder(budget=800, recorders=[records.append]),
+        placer=EdgeOrder(budget=Budget(4000, approximate_counter()), recorders=[records.append]),
         k=8,
     )
     return create_retriever_tool(

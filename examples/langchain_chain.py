@@ -3,7 +3,9 @@
 Shows what the model saw, and two ways to get at what edgeorder did: the placement as a step of the chain, and
 `capture()` around a chain that stays as it was.
 
-Run it: `python examples/langchain_chain.py`.
+Run it: `pip install 'edgeorder[langchain,text]'`, then
+`python examples/langchain_chain.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
 from textwrap import shorten
@@ -18,7 +20,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 
-from edgeorder import Budget, OrderRecord, Placement, capture
+from edgeorder import Budget, OrderRecord, Placement, approximate_counter, capture
 from langchain_edgeorder import EdgeOrder
 
 QUESTION = "What may a hotel in Geneva cost during a trade fair?"
@@ -43,8 +45,8 @@ class HandbookRetriever(BaseRetriever):
 
 prompt = ChatPromptTemplate.from_template(TEMPLATE)
 model = FakeListChatModel(responses=["€290 per night, from the evening before the fair to its last day (scripted)."])
-# 1,500 tokens for everything: what the template needs, and 300 tokens for question and answer, are kept free.
-placer = EdgeOrder(budget=Budget(1500, reserve=[TEMPLATE, 300]))
+# 7,500 tokens for everything: what the template needs, and 900 tokens for question and answer, are kept free.
+placer = EdgeOrder(budget=Budget(7500, approximate_counter(), reserve=[TEMPLATE, 900]))
 
 
 def main() -> None:

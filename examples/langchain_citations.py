@@ -3,7 +3,9 @@
 The numbers are given after placing, so `[1]` is what the model reads first. The placement goes through the chain next
 to the answer, and knows which chunk each number is.
 
-Run it: `python examples/langchain_citations.py`.
+Run it: `pip install 'edgeorder[langchain,text]'`, then
+`python examples/langchain_citations.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
 from handbook import search
@@ -13,15 +15,15 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-from edgeorder import Budget, Placement, Prompt
+from edgeorder import Budget, Placement, Prompt, approximate_counter
 from langchain_edgeorder import EdgeOrder, context_prompt
 
 QUESTION = "What may a hotel in Geneva cost during a trade fair?"
 ANSWER = "€290 per night [1], and up to 15 percent more when no suitable room is available [2] (scripted)."
 
-# 1,500 tokens for all of it: instruction, question (twice), the block with its labels, and 300 for the answer.
+# 7,500 tokens for all of it: instruction, question (twice), the block with its labels, and 900 for the answer.
 placer = EdgeOrder(
-    budget=Budget(1500, reserve=300),
+    budget=Budget(7500, approximate_counter(), reserve=900),
     layout="numbered",
     prompt=Prompt("both", "Answer from the passages only, and cite them like [1]."),
 )

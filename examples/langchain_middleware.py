@@ -1,12 +1,14 @@
 """An agent whose retrieval tool knows nothing of edgeorder: `EdgeOrderMiddleware` places what the tool returns.
 
 The tool is made by LangChain's own `create_retriever_tool`, with its documents as the artifact. What the model gets is
-the rendered block, numbered; the artifact becomes the placed documents, so that number `[n]` is the n-th of them.
+the rendered block, numbered; the budget holds on all that it receives, and `cited` gives the documents that its answer
+cites.
 
-Run it: `python examples/langchain_middleware.py`.
+Run it: `pip install 'edgeorder[agents,text]'`, then
+`python examples/langchain_middleware.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +22,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
 from langchain_core.tools import create_retriever_tool
 
-from edgeorder import Budget, capture
-from langchain_edgeorder import EdgeOrder, EdgeOrderMiddleware
+from edgeorder import Budget, approximate_counter, capture
+from langchain_edgeorder import EdgeOrder, EdgeOrderMiddleware, cited
 
 QUESTION = "I fly to Singapore next week. Which class may I book?"
 
@@ -50,18 +52,18 @@ tool = create_retriever_tool(
     description="Search the travel policy.",
     response_format="content_and_artifact",  # the middleware needs the documents, which are the artifact
 )
-# 1,200 tokens for a tool message and the conversation before it.
-placer = EdgeOrder(budget=Budget(1200, reserve=200), layout="numbered")
-middleware = EdgeOrderMiddleware(placer, tools=["search_handbook"], reserve_history=True)
+# 3,600 tokens for all that the model receives, its tools included, and 600 more for its answer.
+placer = EdgeOrder(budget=Budget(4200, approximate_counter(), reserve=600), layout="numbered")
+middleware = EdgeOrderMiddleware(placer, tools="search_handbook", reserve_history=True)
 
 
 def main() -> None:
     """Ask the agent, and show what its model saw and what it cited."""
     agent = create_agent(scripted_model(), [tool], middleware=[middleware])
     with capture() as records:
-        messages = agent.invoke({"messages": [HumanMessage(QUESTION)]})["messages"]
-    found = next(message for message in messages if isinstance(message, ToolMessage))
-    answer = messages[-1].text
+        result = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    found = next(message for message in result["messages"] if isinstance(message, ToolMessage))
+    answer = result["messages"][-1].text
 
     print("The tool message that the model saw:")
     for line in found.text.splitlines():
@@ -72,8 +74,8 @@ def main() -> None:
     print(f"  ranks:   {', '.join(str(chunk.rank) for chunk in record.placed)}")
     print(f"  dropped: {', '.join(f'rank {chunk.rank} ({chunk.dropped})' for chunk in record.dropped)}")
     print(f"\nThe answer: {answer}")
-    for number in re.findall(r"\[(\d+)\]", answer):
-        print(f"  [{number}] is {found.artifact[int(number) - 1].id}")
+    for document in cited(result):
+        print(f"  it cites {document.id}")
 
 
 def scripted_model() -> ScriptedModel:

@@ -4,7 +4,9 @@ Citation numbers go on from pass to pass, so what a pass cites stays right in th
 A small deterministic model stands in place of a real one: it quotes the sentence that shares most words with the
 question, under the number of its passage.
 
-Run it: `python examples/langchain_passes.py`.
+Run it: `pip install 'edgeorder[langchain,text]'`, then
+`python examples/langchain_passes.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
 import re
@@ -17,7 +19,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 
-from edgeorder import Prompt
+from edgeorder import Budget, Prompt, approximate_counter
 from langchain_edgeorder import EdgeOrder, context_prompt
 
 QUESTION = "What is the limit for a hotel per night?"
@@ -45,7 +47,11 @@ class Quoter(SimpleChatModel):
         return f"{best.rstrip('.')} [{number}]."
 
 
-placer = EdgeOrder(layout="numbered", prompt=Prompt("after", "Note what the passages say on the question, like [1]."))
+placer = EdgeOrder(
+    budget=Budget(60_000, approximate_counter()),
+    layout="numbered",
+    prompt=Prompt("after", "Note what the passages say on the question, like [1]."),
+)
 model = Quoter()
 read = context_prompt(placer) | model | StrOutputParser()
 synthesise = ChatPromptTemplate.from_template(SYNTHESIS) | model | StrOutputParser()
@@ -55,7 +61,7 @@ def main() -> None:
     """Read the passes side by side, put the notes together, and look the citations up."""
     documents = find(QUESTION)
     placement = placer.place(documents, QUESTION)
-    passes = placement.passes(max_tokens=800)  # block, instruction and question of each pass
+    passes = placement.passes(max_tokens=2400)  # block, instruction and question of each pass
     notes = read.batch([{"context": one, "question": QUESTION} for one in passes])
     for one, note in zip(passes, notes, strict=True):
         ranks = ", ".join(map(str, one.ranks))

@@ -4,7 +4,9 @@ The passages are single sentences, in the order of the sections that a search fi
 page, not the right line. The scorer is BM25 over the candidates, which needs no model and no download; with a
 cross-encoder only the line that makes the scorer changes.
 
-Run it: `python examples/rerank.py`.
+Run it: `pip install 'edgeorder[langchain,text]'`, then
+`python examples/rerank.py`. It needs no network and no tokenizer: tokens are counted by
+`approximate_counter`, an upper bound.
 """
 
 import re
@@ -13,7 +15,7 @@ from handbook import search
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
-from edgeorder import capture
+from edgeorder import Budget, approximate_counter, capture
 from edgeorder.rerank import LexicalScorer
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
 
@@ -27,7 +29,9 @@ scorer = LexicalScorer()
 def main() -> None:
     """Ask once, and show the record."""
     retriever = EdgeOrderRetriever(
-        base_retriever=RunnableLambda(find), placer=EdgeOrder(rerank=scorer, budget=2000), k=12
+        base_retriever=RunnableLambda(find),
+        placer=EdgeOrder(rerank=scorer, budget=Budget(6000, approximate_counter())),
+        k=12,
     )
     with capture() as records:
         retriever.invoke(QUESTION)

@@ -13,13 +13,14 @@ except ImportError as error:
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.prompt import ContextPrompt, context_prompt
 from langchain_edgeorder.retriever import EdgeOrderRetriever
+from langchain_edgeorder.room import room
 
 if TYPE_CHECKING:
     from langchain_edgeorder.middleware import ContextMiddleware as ContextMiddleware
     from langchain_edgeorder.middleware import EdgeOrderMiddleware as EdgeOrderMiddleware
     from langchain_edgeorder.middleware import cited as cited
 
-__all__ = ["ContextPrompt", "EdgeOrder", "EdgeOrderRetriever", "context_prompt"]
+__all__ = ["ContextPrompt", "EdgeOrder", "EdgeOrderRetriever", "context_prompt", "room"]
 
 _MIDDLEWARE = ("ContextMiddleware", "EdgeOrderMiddleware", "cited")
 """What needs the whole of langchain (extra `agents`): most chains do not, and a star import must not."""

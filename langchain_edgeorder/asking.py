@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 
+from edgeorder.budget import Budget, as_budget
+from edgeorder.long_text import PlacedText, aplace_text, place_text
 from edgeorder.placement import Placement
 from edgeorder.scorer import as_scorer
 from edgeorder.scoring import Rerank, Scored, Scorer, as_rerank
@@ -31,18 +33,51 @@ class Ask(NamedTuple):
     query: str | None
     window: window
 
+    def do(self) -> Placement:
+        """Return the placement."""
+        with self.window:
+            return self.placer.place(self.documents, self.query)
 
-Steps: TypeAlias = Generator[Ask, Placement, T]
+    async def ado(self) -> Placement:
+        """The same, never blocking the event loop."""
+        async with self.window:
+            return await self.placer.aplace(self.documents, self.query)
+
+
+class AskText(NamedTuple):
+    """A text that is to be cut, by the budget and the scorer of a placer."""
+
+    placer: EdgeOrder
+    text: str
+    query: str | None
+    window: window
+
+    def do(self) -> PlacedText:
+        """Return what is left of it."""
+        with self.window:
+            return place_text(self.text, self.query, self._budget, rerank=self.placer.rerank)
+
+    async def ado(self) -> PlacedText:
+        """The same, never blocking the event loop."""
+        async with self.window:
+            return await aplace_text(self.text, self.query, self._budget, rerank=self.placer.rerank)
+
+    @property
+    def _budget(self) -> Budget:
+        budget = as_budget(self.placer.budget)
+        assert budget is not None  # noqa: S101 - nothing is cut without one
+        return budget
+
+
+Steps: TypeAlias = Generator[Ask | AskText, Any, T]
 
 
 def drive(steps: Steps[T]) -> T:
-    """Return what steps come to, once they have the placements that they ask for."""
+    """Return what steps come to, once they have what they ask for."""
     try:
         ask = next(steps)
         while True:
-            with ask.window:
-                placement = ask.placer.place(ask.documents, ask.query)
-            ask = steps.send(placement)
+            ask = steps.send(ask.do())
     except StopIteration as end:
         result: T = end.value
         return result
@@ -53,9 +88,7 @@ async def adrive(steps: Steps[T]) -> T:
     try:
         ask = next(steps)
         while True:
-            async with ask.window:
-                placement = await ask.placer.aplace(ask.documents, ask.query)
-            ask = steps.send(placement)
+            ask = steps.send(await ask.ado())
     except StopIteration as end:
         result: T = end.value
         return result

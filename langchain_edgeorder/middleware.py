@@ -25,8 +25,8 @@ from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
 from edgeorder.placed import by_rank
 from edgeorder.register import Register
-from edgeorder.window import Already, share, window
-from langchain_edgeorder.asking import Ask, Steps, adrive, drive
+from edgeorder.window import FULL, Already, share, window
+from langchain_edgeorder.asking import Ask, AskText, Steps, adrive, drive
 from langchain_edgeorder.context import ContextMiddleware, without_question
 from langchain_edgeorder.conversation import (
     KEY,
@@ -41,17 +41,17 @@ from langchain_edgeorder.conversation import (
 )
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels
-from langchain_edgeorder.tool_messages import FULL, Writer, is_open, stub
-from langchain_edgeorder.tool_results import documents_in, watched, what_came
+from langchain_edgeorder.tool_messages import Writer, is_open, stub
+from langchain_edgeorder.tool_results import as_documents, documents_in, watched, what_came
 
 __all__ = ["ContextMiddleware", "EdgeOrderMiddleware", "cited"]
 
 
 class Found(NamedTuple):
-    """A tool message, and the documents that its tool returned."""
+    """A tool message, and the documents that its tool returned, or its text if texts are cut."""
 
     message: ToolMessage
-    documents: list[Document]
+    documents: list[Document] | str
 
 
 class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
@@ -72,6 +72,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         reserve_history: Whether the budget is the model's whole window: messages with their tool calls and images,
             system prompt and tools share it. Where nothing is left, the message says so in a line, and the run goes on.
         already: What stands for a chunk that an earlier tool message holds word for word, see `window`.
+        texts: Whether results that are plain texts are cut to what is left, too, see `place_text`; needs a budget.
         strict: Whether a full window raises `BudgetError`.
 
     Raises:
@@ -89,6 +90,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         query_arg: str = "query",
         reserve_history: bool = False,
         already: Already = "send",
+        texts: bool = False,
         strict: bool = False,
     ) -> None:
         super().__init__()
@@ -96,11 +98,14 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         self.query_arg = query_arg
         self.reserve_history = reserve_history
         self.already = already
+        self.texts = texts
         self.strict = strict
         self._names = None if tools is None else frozenset([tools] if isinstance(tools, str) else tools)
         budget = as_budget(self.placer.budget)
         if reserve_history and budget is None:
             raise ValueError("reserve_history=True needs a budget to be taken from: EdgeOrder(budget=...)")
+        if texts and budget is None:
+            raise ValueError("texts=True cuts texts to a budget, and there is none: EdgeOrder(budget=...)")
         self._gauge = Gauge(budget) if reserve_history and budget is not None else None
         window(register=Register(), already=already)  # checked
         self._writer = Writer(self.placer, self.name, already, strict, self._gauge)
@@ -179,6 +184,8 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             documents = documents_in(result, returned, blocks=1 if named else 2)
             if documents is not None:
                 return Found(result, list(by_rank(documents))) if documents else None
+            if self.texts and isinstance(result.content, str):
+                return Found(result, result.content) if result.content else None
         if named and not (isinstance(result, ToolMessage) and result.status == "error"):
             warn(
                 f"the tool {request.tool_call['name']!r} returned {what_came(result)}, which {self.name} does not "
@@ -200,10 +207,17 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             left = around.left
         room = None if left is None else max(0, left) // n
         register, shown = register_of(state, messages).branch(at, n), self._writer.shown(messages)
-        query, draft = self._query(request), n > 1 and not ends and message.artifact in (None, documents)
-        placement = yield Ask(self.placer, documents, query, self._writer.window(room, register, shown, draft=draft))
+        if isinstance(documents, str):
+            given = call["args"].get(self.query_arg)
+            query, draft = given if isinstance(given, str) else None, n > 1 and not ends
+            own = self._writer.window(room, register, shown, draft=draft)
+            placed = yield AskText(self.placer, documents, query, own)
+            return self._writer.text(message, documents, query, placed, draft=draft)
+        keeps = message.artifact is not None and as_documents(message.artifact) is None
+        query, draft = self._query(request), n > 1 and not ends and not keeps
+        placed = yield Ask(self.placer, documents, query, self._writer.window(room, register, shown, draft=draft))
         write = self._writer.draft if draft else self._writer.final
-        return write(message, documents, query, placement)
+        return write(message, documents, query, placed)
 
     def _settled(self, state: Any) -> Steps[dict[str, Any] | None]:
         """Place the results that no model call has seen, together."""

@@ -1,16 +1,20 @@
 """`context_prompt`: the chat prompt in which documents are placed, at the last moment before the model."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, MessagesPlaceholder
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
+from edgeorder.budget import as_budget
+from edgeorder.errors import BudgetError
+from edgeorder.message_parts import read_message
 from edgeorder.placement import Placement
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.rendering import as_layout, split_block
+from edgeorder.tokens import checked_counter
 from langchain_edgeorder.order import EdgeOrder, with_labels
 
 _AROUND = (
@@ -19,13 +23,42 @@ _AROUND = (
 )
 
 
+_FRAME = read_message(HumanMessage(""))
+
+
+class _Asked(NamedTuple):
+    """What a prompt is formatted with.
+
+    Args:
+        context: Documents, or what was rendered before.
+        query: The text of the question; a blank where it has none, None where there is no question.
+        others: Its blocks that are no text, such as images.
+        around: The messages that stand before it.
+    """
+
+    context: object
+    query: str | None
+    others: list[Any]
+    around: list[BaseMessage]
+
+    @property
+    def textless(self) -> bool:
+        """Whether there is a question without a text."""
+        return self.query is not None and self.query.isspace()
+
+    @property
+    def reserve(self) -> list[Any]:
+        """What shares the window with the text of the last message."""
+        return [*self.around, HumanMessage(self.others or "")]
+
+
 class ContextPrompt(ChatPromptTemplate):
     """A chat prompt that places its documents; `context_prompt` makes one."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     placer: EdgeOrder = Field(description="How documents are placed, with layout, prompt and budget.")
-    system: str | None = None
+    system: str | SystemMessage | None = None
     context_key: str = "context"
     question_key: str = "question"
     history_key: str | None = None
@@ -58,44 +91,76 @@ class ContextPrompt(ChatPromptTemplate):
 
     @override
     def format_messages(self, **kwargs: Any) -> list[BaseMessage]:
-        context, question, around = self._read(kwargs)
+        asked = self._read(kwargs)
+        context = asked.context
         if isinstance(context, list | tuple):
-            reserve = [message.text for message in around]
-            context = self.placer.place(context, question, reserve=reserve if self.placer.budget else None)
-        return self._messages(context, question, around)
+            placer = self._asking(asked)
+            context = placer.place(context, asked.query, reserve=asked.reserve if placer.budget else None)
+        return self._messages(context, asked)
 
     @override
     async def aformat_messages(self, **kwargs: Any) -> list[BaseMessage]:
-        context, question, around = self._read(kwargs)
+        asked = self._read(kwargs)
+        context = asked.context
         if isinstance(context, list | tuple):
-            reserve = [message.text for message in around]
-            context = await self.placer.aplace(context, question, reserve=reserve if self.placer.budget else None)
-        return self._messages(context, question, around)
+            placer = self._asking(asked)
+            context = await placer.aplace(context, asked.query, reserve=asked.reserve if placer.budget else None)
+        return self._messages(context, asked)
 
-    def _read(self, kwargs: dict[str, Any]) -> tuple[object, str | None, list[BaseMessage]]:
-        """Return the context, the question, and the messages that stand before them."""
+    def _read(self, kwargs: dict[str, Any]) -> "_Asked":
         values = self._merge_partial_and_user_variables(**kwargs)
         history = (values.get(self.history_key) or []) if self.history_key else []
         if isinstance(history, str):
             raise TypeError(f"{self.history_key!r} must be a list of messages, not {history!r:.80}")
-        system = [SystemMessage(self.system)] if self.system else []
-        question = values.get(self.question_key)
-        if isinstance(question, BaseMessage):
-            question = question.text
-        return values[self.context_key], question, [*system, *convert_to_messages(history)]
+        system = [SystemMessage(self.system)] if isinstance(self.system, str) and self.system else []
+        if isinstance(self.system, SystemMessage):
+            system = [self.system]
+        text, others = split_question(values.get(self.question_key), self.question_key)
+        return _Asked(values[self.context_key], text, others, [*system, *convert_to_messages(history)])
 
-    def _messages(self, context: object, question: str | None, around: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def _asking(self, asked: "_Asked") -> EdgeOrder:
+        """Return the placer; its prompt shows no question where there is no text of one."""
+        if not asked.textless:
+            return self.placer
+        return self.placer.model_copy(update={"prompt": self._prompt(asked)})
+
+    def _prompt(self, asked: "_Asked") -> Prompt:
         prompt = as_prompt(self.placer.prompt) or Prompt()
+        return Prompt("none", prompt.instruction) if asked.textless else prompt
+
+    def _messages(self, context: object, asked: "_Asked") -> list[BaseMessage]:
+        prompt = self._prompt(asked)
         if isinstance(context, Placement):
-            text = prompt.around(context.block.text, question, sorted(context.block.citations))
+            numbers = [passage.number for passage in context.block.passages]
+            text = prompt.around(context.block.text, asked.query, numbers)
         elif isinstance(context, str):
-            numbers = self._numbers(context) if "weak_slots" in prompt.instructions else ()
-            text = prompt.around(context, question, numbers)
+            numbers = self._numbers(context) if "weak_slots" in prompt.instructions else []
+            text = prompt.around(context, asked.query, numbers)
         else:
             raise TypeError(
                 f"{self.context_key!r} must be documents, a Placement or a rendered block, not {context!r:.80}"
             )
-        return [*around, HumanMessage(text)]
+        if context is asked.context:
+            self._check_budget(text, asked)
+        return [*asked.around, HumanMessage([{"type": "text", "text": text}, *asked.others] if asked.others else text)]
+
+    def _check_budget(self, text: str, asked: "_Asked") -> None:
+        """Check what was rendered before: it cannot be cut here.
+
+        Raises:
+            BudgetError: If it is too long, with what stands around it.
+        """
+        budget = as_budget(self.placer.budget)
+        if budget is None:
+            return
+        count = checked_counter(budget.counter)
+        left = budget.reserving(asked.reserve).left(count) + _FRAME.count(count)  # the message itself is its text
+        if (needed := count(text)) > left:
+            raise BudgetError(
+                f"{self.context_key!r} was rendered before, and with the question it needs {needed} tokens; history, "
+                f"system message and reserve leave {max(0, left)} of the budget of {budget.tokens}. Give the documents "
+                "themselves, or place them with a reserve for what stands around them"
+            )
 
     def _numbers(self, block: str) -> list[int]:
         layout = as_layout(self.placer.layout)
@@ -113,7 +178,7 @@ def context_prompt(
     *,
     question: QuestionPlace | None = None,
     instruction: str | Sequence[str] | None = None,
-    system: str | None = None,
+    system: str | SystemMessage | None = None,
     context_key: str = "context",
     question_key: str = "question",
     history_key: str | None = None,
@@ -121,19 +186,20 @@ def context_prompt(
     """Return a chat prompt that places documents where they are sent, so that the budget holds on all of it.
 
     In LCEL: `{"context": retriever, "question": RunnablePassthrough()} | context_prompt() | model`. The placer's budget
-    counts block, question, instruction, system message and history; what a provider adds for each message belongs into
-    its reserve. `create_stuff_documents_chain` joins the documents itself before the prompt gets them: there put
-    `EdgeOrder` behind the retriever, and this prompt adds question and instruction.
+    holds on all messages, counted as `message_counter` does: block, question, instruction, system message and history.
+    `create_stuff_documents_chain` joins the documents itself before the prompt gets them: there put `EdgeOrder` behind
+    the retriever, with a reserve for what this prompt adds.
 
     Args:
         placer: How documents are placed; with layout `"numbered"` unless it says another.
         question: The question stands `"before"` or `"after"` the block, or on `"both"` sides; as the placer says
             without one.
         instruction: `"use_all"`, `"weak_slots"`, a text of your own, or a list of them; as the placer says without one.
-        system: The text of a system message; nothing is expanded in it.
+        system: A system message, or its text; nothing is expanded in it.
         context_key: The variable that holds documents, a `Placement` or a rendered block. Only documents are placed
-            here: for the other two, what stands around the block must have been in the reserve before.
-        question_key: The variable that holds the question; `"input"` in retrieval chains.
+            here. The other two are checked: too long with what stands around them, they raise `BudgetError`.
+        question_key: The variable that holds the question: a text, a message, or content blocks, whose images are sent
+            too; `"input"` in retrieval chains.
         history_key: The variable that holds earlier messages, which stand before the block; it may be missing.
 
     Returns:
@@ -155,3 +221,23 @@ def context_prompt(
         question_key=question_key,
         history_key=history_key,
     )
+
+
+def split_question(question: object, key: str) -> tuple[str | None, list[Any]]:
+    """Return the text of a question, a blank where it has none, and its blocks that are no text.
+
+    Raises:
+        TypeError: For anything but a text, a message, content blocks or None.
+    """
+    if isinstance(question, BaseMessage):
+        question = question.content
+    if question is None or isinstance(question, str):
+        return question, []
+    if not isinstance(question, list | tuple) or not all(isinstance(block, str | dict) for block in question):
+        raise TypeError(f"{key!r} must be a text, a message or content blocks, not {question!r:.80}")
+    texts = [block if isinstance(block, str) else block.get("text") for block in question if not _is_other(block)]
+    return "\n".join(text for text in texts if text) or " ", [block for block in question if _is_other(block)]
+
+
+def _is_other(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") != "text"

@@ -17,6 +17,7 @@ from edgeorder.alerts import warn
 from edgeorder.budget import Reserve
 from edgeorder.checks import whole_number
 from langchain_edgeorder.order import EdgeOrder
+from langchain_edgeorder.prompt import split_question
 
 
 def _checked_k(k: object) -> int | None:
@@ -64,6 +65,7 @@ class EdgeOrderRetriever(BaseRetriever):
         reserve: Reserve | None = None,
         **kwargs: Any,
     ) -> list[Document]:
+        query = _text(query)
         documents = self.base_retriever.invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
         return self._placer(k).transform_documents(
             documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
@@ -79,6 +81,7 @@ class EdgeOrderRetriever(BaseRetriever):
         reserve: Reserve | None = None,
         **kwargs: Any,
     ) -> list[Document]:
+        query = _text(query)
         documents = await self.base_retriever.ainvoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
         return await self._placer(k).atransform_documents(
             documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
@@ -90,6 +93,11 @@ class EdgeOrderRetriever(BaseRetriever):
         limits = [limit for limit in (k, self.placer.top_n) if limit is not None]
         top_n = min(limits, default=None)
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
+
+
+def _text(query: Any) -> str:
+    """Return the text of a question, which may be a message or content blocks."""
+    return split_question(query, "query")[0] or ""
 
 
 def places(step: object) -> bool:

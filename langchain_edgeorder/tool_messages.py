@@ -7,18 +7,15 @@ from typing import Any, NamedTuple
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 
+from edgeorder.long_text import PlacedText
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
-from edgeorder.window import Already, share, window
-from langchain_edgeorder.asking import Ask, Steps, by_input, scores_of, with_scores
+from edgeorder.window import FULL, Already, line_of, share, window
+from langchain_edgeorder.asking import Ask, AskText, Steps, by_input, scores_of, with_scores
 from langchain_edgeorder.conversation import KEY, mark_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.tool_results import as_documents
-
-FULL = "No document fits the token budget."  # some providers refuse an empty tool message
-_ABOVE = "All documents that were found stand above."
-_WEAK = "No document that was found is good enough."
 
 
 class Job(NamedTuple):
@@ -27,7 +24,7 @@ class Job(NamedTuple):
     Args:
         message: As it is.
         placer: How its documents are placed.
-        documents: Its documents.
+        documents: Its documents; or its text, if it is one that may be cut.
         query: What they were asked for.
         needs: Tokens that are enough for it; None if it would use more than it can have.
         numbers: The numbers that the documents have already, where they are known.
@@ -35,7 +32,7 @@ class Job(NamedTuple):
 
     message: ToolMessage
     placer: EdgeOrder
-    documents: Sequence[Document]
+    documents: Sequence[Document] | str
     query: str | None
     needs: int | None = None
     numbers: Sequence[int] = ()
@@ -78,11 +75,14 @@ class Writer:
         mark = mark_of(message)
         if mark is None or mark["by"] != self.name or not stands(message):
             return False
-        return "open" in mark or (bool(mark["numbers"]) and not mark["keeps"])
+        return "open" in mark or mark["text"] or (bool(mark["numbers"]) and not mark["keeps"])
 
     def job(self, message: Any) -> Job:
         """Return what there is to do for a message that was written before."""
         mark, found = mark_of(message) or {}, as_documents(message.artifact) or []
+        if mark["text"]:
+            opened = mark.get("open", {"text": message.text, "query": mark["query"], "needs": None})
+            return Job(message, self.placer, opened["text"], opened["query"], opened["needs"])
         if (opened := mark.get("open")) is not None:
             placer = with_scores(self.placer, found, opened["scores"])
             return Job(message, placer, found, opened["query"], opened["needs"])
@@ -115,9 +115,9 @@ class Writer:
             left: Tokens for all of them, beyond the lines that would stand there otherwise; None for no limit.
             register: Gets what is shown.
         """
-        around = share()
-        if around is not None and around.left is not None:
-            left = around.left if left is None else min(left, around.left)
+        shared = share()
+        if shared is not None and shared.left is not None:
+            left = shared.left if left is None else min(left, shared.left)
         texts, written = list(shown), list[ToolMessage]()
         rest = 0 if left is None else left
         for number, job in enumerate(jobs):
@@ -125,34 +125,49 @@ class Writer:
             free = rest - sum(one.needs for one in later if one.needs is not None)
             sharing = 1 if job.needs is not None else 1 + sum(one.needs is None for one in later)
             room = None if left is None else max(0, free // sharing)
-            own = self._knowing(job, register)
-            placement = yield Ask(job.placer, job.documents, job.query, self.window(room, own, texts))
-            register.update(placement.register)
-            message = self.final(job.message, job.documents, job.query, placement)
+            if isinstance(job.documents, str):
+                around = self.window(room, register, texts)
+                placed = yield AskText(job.placer, job.documents, job.query, around)
+                message = self.text(job.message, job.documents, job.query, placed)
+            else:
+                around = self.window(room, self._knowing(job, register), texts)
+                placed = yield Ask(job.placer, job.documents, job.query, around)
+                register.update(placed.register)
+                message = self.final(job.message, job.documents, job.query, placed)
+                texts.append(message.text)
             written.append(message)
-            texts.append(message.text)
             if self.gauge is not None:
                 rest -= self.gauge.text(message.text) - self.gauge.text(FULL)
             else:
-                rest -= placement.tokens or 0
+                rest -= placed.tokens or 0
         return written
+
+    def text(
+        self, message: ToolMessage, text: str, query: str | None, placed: PlacedText, *, draft: bool = False
+    ) -> ToolMessage:
+        """Return a message with what is left of a text; a draft of it keeps the whole."""
+        opened = {"text": text, "query": query, "needs": None if placed.gone else placed.tokens}
+        content = placed.text or FULL
+        mark = {**_NO_DOCUMENTS, "by": self.name, "text": True, "digest": _digest(content), "query": query}
+        return _with(message, content, {**mark, "open": opened} if draft else mark)
 
     def _knowing(self, job: Job, register: Register) -> Register:
         """Return a register that knows the numbers of documents by their text as it is now, which may be shortened."""
         if not job.numbers:
             return register
-        own = register.branch()
-        keys = Numbered(self.placer.view(job.documents), own).keys
+        own, documents = register.branch(), job.documents
+        keys = Numbered(self.placer.view([*documents]), own).keys
         own.update({key: {"number": number} for key, number in zip(keys, job.numbers, strict=True)})
         return own
 
     def _written(
         self, message: ToolMessage, documents: list[Document], query: str | None, placement: Placement, **more: Any
     ) -> ToolMessage:
-        content = placement.text if placement.indices else _nothing(placement)
+        content = placement.text if placement.indices else line_of(placement)
         keeps = message.artifact is not None and as_documents(message.artifact) is None
         mark = {
             "by": self.name,
+            "text": False,
             "digest": _digest(content),
             "keeps": keeps,
             "query": query,
@@ -161,13 +176,16 @@ class Writer:
             "register": placement.register.to_dict(),
             **more,
         }
-        return message.model_copy(
-            update={
-                "content": content,
-                "artifact": message.artifact if keeps else documents,
-                "response_metadata": {**message.response_metadata, KEY: mark},
-            }
-        )
+        return _with(message, content, mark, message.artifact if keeps else documents)
+
+
+def _with(message: ToolMessage, content: str, mark: Mapping[str, Any], artifact: Any = None) -> ToolMessage:
+    """Return a message with another text and our mark on it."""
+    update = {"content": content, "response_metadata": {**message.response_metadata, KEY: dict(mark)}}
+    return message.model_copy(update=update if artifact is None else {**update, "artifact": artifact})
+
+
+_NO_DOCUMENTS: Mapping[str, Any] = {"keeps": True, "numbers": [], "ranks": [], "register": {}}
 
 
 def stands(message: BaseMessage) -> bool:
@@ -184,12 +202,6 @@ def is_open(message: BaseMessage) -> bool:
 def stub(call: Mapping[str, Any]) -> ToolMessage:
     """Return what the result of a call comes to at least."""
     return ToolMessage(FULL, name=call["name"], tool_call_id=call["id"] or "")
-
-
-def _nothing(placement: Placement) -> str:
-    """Return the line that stands in a message where no document does."""
-    reasons = {drop.reason for drop in placement.dropped}
-    return FULL if "budget" in reasons else _ABOVE if reasons == {"already"} else _WEAK
 
 
 def _digest(text: str) -> str:

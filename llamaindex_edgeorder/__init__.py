@@ -10,8 +10,18 @@ except ImportError as error:
     raise missing_extra("llama-index-core", "llamaindex") from error
 
 from llamaindex_edgeorder.events import OrderEvent
+from llamaindex_edgeorder.numbered import NumberedPostprocessor, cited
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
 from llamaindex_edgeorder.prompt import text_qa_template
 from llamaindex_edgeorder.room import room
+from llamaindex_edgeorder.tools import retriever_tool
 
-__all__ = ["EdgeOrderPostprocessor", "OrderEvent", "room", "text_qa_template"]
+__all__ = [
+    "EdgeOrderPostprocessor",
+    "NumberedPostprocessor",
+    "OrderEvent",
+    "cited",
+    "retriever_tool",
+    "room",
+    "text_qa_template",
+]

@@ -107,7 +107,7 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return self.placed_items(nodes, _query_of(query_bundle))
+        return self.placed_items(nodes, query_of(query_bundle))
 
     @override
     @dispatcher.span
@@ -116,7 +116,7 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
-        return await self.aplaced_items(nodes, _query_of(query_bundle))
+        return await self.aplaced_items(nodes, query_of(query_bundle))
 
     @override
     def view(self, nodes: Sequence[NodeWithScore]) -> ChunkView:
@@ -148,5 +148,7 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
 _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
-def _query_of(query_bundle: QueryBundle | None) -> str | None:
-    return None if query_bundle is None else query_bundle.query_str
+def query_of(query_bundle: QueryBundle | None) -> str | None:
+    """Return the text of a query, if there is one."""
+    # A question without a text, such as an image, is one by which nothing can be scored.
+    return None if query_bundle is None else query_bundle.query_str or " "

@@ -19,10 +19,20 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-from edgeorder import Budget, BudgetError, EdgeOrderWarning, Layout, Prompt, capture, tiktoken_counter
+from edgeorder import (
+    Budget,
+    BudgetError,
+    EdgeOrderWarning,
+    Layout,
+    Prompt,
+    capture,
+    message_counter,
+    tiktoken_counter,
+)
 from langchain_edgeorder import ContextPrompt, EdgeOrder, EdgeOrderRetriever, context_prompt
 
 count = tiktoken_counter()
+messages_tokens = message_counter()
 USE_ALL = "Use every passage, those in the middle as much as the first and the last."
 BRACES = ["{x}", "{{x}}", "{context} {question}", "{", "a } b", '{"a": {"b": 1}}', "{0} {}", "%s $x {{{{"]
 
@@ -223,8 +233,8 @@ class TestBudget:
         asked = f"Question: {query}"
         around = [{None: "", "use_all": USE_ALL}.get(instruction, instruction)]
         around += [asked] * {"before": 1, "after": 1, "both": 2, "none": 0}[question]
-        reserved = sum(count(message.text) for message in history) + (count(system) if system else 0)
-        reserved += reserve if isinstance(reserve, int) else count(reserve[0]) + reserve[1]
+        reserved = messages_tokens([*([SystemMessage(system)] if system else []), *history, HumanMessage("")])
+        reserved += (kept := reserve if isinstance(reserve, int) else count(reserve[0]) + reserve[1])
         nothing_left = reserved + count("\n\n".join(part for part in around if part)) >= tokens
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EdgeOrderWarning)  # all chunks were dropped
@@ -236,7 +246,7 @@ class TestBudget:
             messages = prompt.invoke(values).to_messages()
         own = [message for message in messages if message not in history]
         assert [message.type for message in own] == ["system", "human"][not system :]
-        assert sum(count(message.text) for message in own) + reserved - (count(system) if system else 0) <= tokens
+        assert messages_tokens(messages) + kept <= tokens
         assert own[-1].text.count(asked) == {"before": 1, "after": 1, "both": 2, "none": 0}[question]
 
     def test_is_used(self, split, query):
@@ -246,7 +256,7 @@ class TestBudget:
         prompt = context_prompt(placer, system="Be brief.", question="both", history_key="history")
         with capture() as records:
             value = prompt.invoke({"context": documents, "question": query, "history": [("human", "Hello there.")]})
-        needed = sum(count(message.text) for message in value.to_messages()) + 50
+        needed = messages_tokens(value.to_messages()) + 50
         following = records[0].dropped[0]
         assert needed <= 600 < needed + following.tokens + count("\n\n")
 
@@ -522,12 +532,12 @@ class TestInChains:
         assert starts == sorted(starts)
         assert record.dropped
         assert not [chunk.index for chunk in record.dropped if documents[chunk.index].page_content in human]
-        assert count(system) + count(human) <= 700
+        assert messages_tokens([SystemMessage(system), HumanMessage(human)]) <= 700
 
     async def test_stuff_chain(self, events, retriever, query):
         """The chain joins the documents; the prompt puts question and instruction around them, sync and async."""
-        placer = EdgeOrder(budget=700)
-        prompt = context_prompt(placer, question="both", instruction="use_all", question_key="input")
+        placer = EdgeOrder(budget=Budget(700, reserve=100))
+        prompt = context_prompt(EdgeOrder(budget=700), question="both", instruction="use_all", question_key="input")
         chain = create_stuff_documents_chain(model(), prompt)
         documents = placer.transform_documents(retriever.invoke(query))
         assert chain.invoke({"input": query, "context": documents}, config={"callbacks": [events]}) == "ninety days"
@@ -538,8 +548,8 @@ class TestInChains:
 
     async def test_retrieval_chain(self, events, retriever, query):
         """In create_retrieval_chain the question is "input", the history "chat_history"; EdgeOrderRetriever places."""
-        placer = EdgeOrder(budget=500)
-        prompt = context_prompt(placer, question_key="input", history_key="chat_history")
+        placer = EdgeOrder(budget=Budget(500, reserve=50))
+        prompt = context_prompt(EdgeOrder(budget=500), question_key="input", history_key="chat_history")
         placed = EdgeOrderRetriever(base_retriever=retriever, placer=placer)
         chain = create_retrieval_chain(placed, create_stuff_documents_chain(model(), prompt))
         values = {"input": query, "chat_history": [("human", "Hi"), ("ai", "Hello")]}

@@ -349,6 +349,60 @@ class TestPointers:
             EdgeOrderMiddleware(already="never")
 
 
+STEPS = [f"step {n} done" for n in range(300)]
+LOG = "\n".join(["started", *STEPS, "disk almost full", *["ok"] * 300, "failed: disk full"])
+
+
+@tool
+def log(query: str) -> str:
+    """Read the log."""
+    return LOG
+
+
+class TestTexts:
+    """`texts=True`: long texts that tools return are cut to what is left."""
+
+    @WAYS
+    def test_in_the_window(self, way):
+        """A log between searches is cut to its share, head and tail first, and everything fits."""
+        asked_for = AIMessage("", tool_calls=[*calling("disk", name="log").tool_calls, *calling("ABCDEF").tool_calls])
+        model = saying(asked_for, "So.")
+        middleware = EdgeOrderMiddleware(plain(400), reserve_history=True, texts=True)
+        asked(agent_of(model, middleware, [finding(letters), log]), way, HI)
+        first, search = results(model.seen[-1])
+        assert first.content.startswith("started\n")
+        assert first.content.endswith("\nfailed: disk full")
+        assert "disk almost full" in first.content
+        assert " lines]\n" in first.content
+        assert len(numbers([search])[0]) > 3
+        assert 370 < COUNT(model.seen[1], model.bound[1]) <= 400
+
+    def test_for_one_result(self):
+        """Without `reserve_history` the budget is for each result; short texts stay as they are."""
+        model = saying(calling("disk", name="log"), "So.")
+        middleware = EdgeOrderMiddleware(plain(50), texts=True, tools="log")
+        result = agent_of(model, middleware, [log]).invoke({"messages": HI})
+        [message] = results(result["messages"])
+        assert 40 < COUNT.counter(message.content) <= 50
+        assert message.artifact is None
+        model = saying(calling("disk", name="log"), "So.")
+        agent_of(model, EdgeOrderMiddleware(plain(5000), texts=True), [log]).invoke({"messages": HI})
+        assert results(model.seen[1])[0].content == LOG
+
+    def test_nothing_left(self):
+        """Where nothing is left, no more stands there than the line that would say so."""
+        model = saying(calling("disk", name="log"), "So.")
+        middleware = EdgeOrderMiddleware(plain(60), reserve_history=True, texts=True)
+        with pytest.warns(EdgeOrderWarning, match="the conversation alone needs them"):
+            agent_of(model, middleware, [log]).invoke({"messages": [HumanMessage("word " * 80)]})
+        assert results(model.seen[1])[0].content == "[… 602 lines]\nfailed: disk full"
+
+    def test_needs_a_budget(self):
+        """Without a budget there is nothing to cut to."""
+        with pytest.raises(ValueError, match="texts=True cuts texts to a budget, and there is none"):
+            EdgeOrderMiddleware(texts=True)
+
+
 class TestOthersWork:
     """What other middlewares and the user's own code did stays."""
 

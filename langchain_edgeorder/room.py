@@ -1,0 +1,78 @@
+"""`room`: how many tokens of context a prompt leaves of a model's window."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.runnables import Runnable, RunnableBinding
+
+from edgeorder.budget import Budget
+from edgeorder.chunk import TokenCounter
+from edgeorder.errors import BudgetError
+from edgeorder.message_parts import IMAGE_TOKENS
+from edgeorder.messages import message_counter
+
+
+def room(
+    chain: Runnable[Any, Any],
+    values: Mapping[str, Any],
+    model: Any = None,
+    *,
+    context_key: str = "context",
+    answer: int = 0,
+    counter: TokenCounter | str | None = None,
+    image_tokens: int = IMAGE_TOKENS,
+) -> Budget:
+    """Return the budget that a prompt leaves for documents: `with window(room(chain, values)): chain.invoke(...)`.
+
+    The model's window, by its `profile`, less all messages of the prompt as they are formatted without context, and
+    less the JSON of the tools that are bound to the model.
+
+    Args:
+        chain: A chain with one prompt and one model in it, or a prompt.
+        values: The variables of the prompt, such as question and history; the context is left out.
+        model: The model, where `chain` is a prompt.
+        context_key: The variable of the prompt that holds the documents.
+        answer: Tokens to leave for the answer, for models whose window holds it too.
+        counter: What counts, as in `Budget`.
+        image_tokens: What each image counts.
+
+    Raises:
+        BudgetError: If the prompt leaves nothing.
+        ValueError: If the model does not know its window.
+        TypeError: If there is no prompt or no model, or several.
+    """
+    prompt = _only(chain, BasePromptTemplate, "prompt")
+    model = _only(chain, BaseLanguageModel, "model") if model is None else model
+    value = prompt.invoke({**values, context_key: ""})
+    tools = model.kwargs.get("tools", ()) if isinstance(model, RunnableBinding) else ()
+    window = Budget.for_model(model, 1.0).tokens
+    left = window - answer - message_counter(counter, image_tokens=image_tokens)(value.to_messages(), tools)
+    if left < 1:
+        raise BudgetError(
+            f"no room for context: the model takes {window} tokens, {answer} are for the answer, and the prompt needs "
+            "the rest. Shorten the history or use a model with a larger window."
+        )
+    return Budget(left, counter)
+
+
+def _only(chain: Any, kind: type, what: str) -> Any:
+    """Return the one step of a kind, with what is bound to it."""
+    found = {id(step): step for step in _steps(chain, kind)}
+    if len(found) != 1:
+        raise TypeError(
+            f"room() needs a chain with one {what}, and this has {len(found)}: give the prompt and the model"
+        )
+    return next(iter(found.values()))
+
+
+def _steps(step: Any, kind: type) -> Iterator[Any]:
+    if isinstance(step, kind) or (isinstance(step, RunnableBinding) and isinstance(step.bound, kind)):
+        yield step
+    elif isinstance(step, Runnable):
+        for part in vars(step).values():
+            yield from _steps(part, kind)
+    elif isinstance(step, Mapping | list | tuple):
+        for part in step.values() if isinstance(step, Mapping) else step:
+            yield from _steps(part, kind)
