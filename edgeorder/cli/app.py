@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from edgeorder.cli.compare import compare
+from edgeorder.cli.evaluate import evaluate
 from edgeorder.cli.export_onnx import export_onnx
 from edgeorder.cli.place_table import place
 from edgeorder.cli.probe import probe
@@ -23,6 +24,7 @@ app.command("export-onnx")(export_onnx)
 app.command()(probe)
 app.command()(compare)
 app.command()(place)
+app.command()(evaluate)
 
 
 def _version(asked: bool) -> None:
