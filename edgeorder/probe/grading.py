@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from edgeorder.citing import cited
+
 if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache, Model
 
@@ -20,9 +22,6 @@ _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Scripts that set no space between words, or hang endings on them: there an alias need not be a whole word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
-_CITATION = re.compile(
-    r"\[\s*(\d+(?:\s*[,;]\s*\d+)*)\s*\]|\b(?:document|source|passage|chunk)\s+#?(\d+)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -114,13 +113,12 @@ def without_thoughts(answer: str) -> str:
 
 
 def cites(answer: str, number: int) -> bool:
-    """Return whether an answer cites a passage by its number in the prompt: [3], [2, 3] or "document 3".
+    """Return whether an answer cites a passage by its number in the prompt, see `edgeorder.citing`.
 
     >>> cites("Paris [1, 3].", 3), cites("Paris [13].", 3)
     (True, False)
     """
-    groups = (found[1] or found[2] for found in _CITATION.finditer(without_thoughts(answer)))
-    return any(int(digits) == number for group in groups for digits in re.findall(r"\d+", group))
+    return bool(cited(answer, [number]))
 
 
 def is_used(with_gold: bool, without_gold: bool, *, cited: bool = False) -> bool:
