@@ -17,10 +17,12 @@ from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
 
 if TYPE_CHECKING:
+    from edgeorder.citing import CitationFilter
     from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
+    "CitationFilter": "edgeorder.citing",
     "JsonlRecorder": "edgeorder.records",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.records",
@@ -38,6 +40,7 @@ __all__ = [
     "BudgetError",
     "Chunk",
     "ChunkView",
+    "CitationFilter",
     "CounterError",
     "Dropped",
     "EdgeOrderError",

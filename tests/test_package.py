@@ -13,7 +13,18 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["edgeorder", "langchain_edgeorder", "llamaindex_edgeorder"]
-HEAVY = ["pydantic", "torch", "tiktoken", "numpy", "scipy", "matplotlib", "langchain_core", "llama_index", "asyncio"]
+HEAVY = [
+    "pydantic",
+    "torch",
+    "tiktoken",
+    "numpy",
+    "regex",
+    "scipy",
+    "matplotlib",
+    "langchain_core",
+    "llama_index",
+    "asyncio",
+]
 
 
 def python(code: str, executable: str = sys.executable) -> str:
