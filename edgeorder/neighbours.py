@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from edgeorder.chunk import ChunkView
-from edgeorder.sortable import SortKey, is_next, location_key, whole_number
+from edgeorder.sortable import SortKey, is_next, location_key, page_key, whole_number
 
 # Real splitters drop the white space at a cut: gaps of 1 or 2 characters are the rule.
 GAP = 8
@@ -100,7 +100,7 @@ def start_anew(
     They start anew in its parts if two parts have the same one, if a later page has an earlier one, if they rise by
     less than the pages do, or if one is too small for its page.
     """
-    keys = [None if pages is None else location_key(pages[at]) for _, at in ordinals]
+    keys = [None if pages is None else page_key(pages[at]) for _, at in ordinals]
     if any(page is not None and _rise(key, page) > 1 for page, (key, _) in zip(keys, ordinals, strict=True)):
         return True
     for (page, (key, at)), (next_page, (following, next_at)) in pairwise(zip(keys, ordinals, strict=True)):

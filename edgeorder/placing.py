@@ -48,7 +48,7 @@ def place(
         rank_by: `"input"` (best first), `"score"` (descending), `"distance"` (ascending), or a callable from a chunk to
             a sortable key, larger is better. Chunks without a score or key come last.
         rerank: A scorer, `(query, texts) -> scores`, or a `Rerank`.
-        dedupe: `"id"`, `"text"` or `"near"` (extra `text`) drops the lower rank of two duplicates.
+        dedupe: `"id"`, `"text"`, `"near"` or a callable from a chunk to a key drops the lower rank of two duplicates.
         top_n: Keep at most this many chunks.
         min_score: Keep chunks that score at least this much: by the scorer if there is one, else by their own score.
         budget: Tokens for the rendered block, or for the prompt if there is one; or a `Budget`.

@@ -14,6 +14,7 @@ from edgeorder.errors import EdgeOrderWarning, RerankError, ReviewNeeded, bad_ch
 from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
 from edgeorder.scorer import as_scorer, scorer_name
+from edgeorder.scorers.lexical import LexicalScorer
 from edgeorder.scores import Said, read_scores
 from edgeorder.scores import Scored as Scored
 from edgeorder.scores import Scorer as Scorer
@@ -121,8 +122,6 @@ async def ajudged(rerank: Rerank | None, query: str | None, texts: Sequence[str]
 
 
 def _bm25() -> Rerank:
-    from edgeorder.scorers.lexical import LexicalScorer
-
     return Rerank(LexicalScorer())
 
 
@@ -217,6 +216,8 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
         seconds = time.perf_counter() - started
         if said is None:
             return _failed(rerank, name, failure, result, seconds)
+        if isinstance(scorer, LexicalScorer) and (note := scorer.note_on(said.scores)):
+            said = said._replace(notes=(*said.notes, note))
         result = _with_stage(result, name, left, said, seconds, len(texts))
         left = result.stages[-1].order(left)[:keep]
     return result

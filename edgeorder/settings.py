@@ -102,7 +102,9 @@ class PlacementSettings(BaseModel):
     rerank: Annotated[Rerank | Scorer | None, *_setting()] = Field(
         default=None, description="A scorer, (query, texts) -> scores, or a Rerank."
     )
-    dedupe: Annotated[Dedupe, *_setting()] = Field(default="off", description='"off", "id", "text" or "near".')
+    dedupe: Annotated[Dedupe, *_setting()] = Field(
+        default="off", description='"off", "id", "text", "near", or a callable from an item to a key.'
+    )
     top_n: Annotated[int | None, *_setting()] = Field(default=None, description="Keep at most this many chunks.")
     min_score: Annotated[float | None, *_setting()] = Field(
         default=None, description="Keep chunks that score at least this much."
