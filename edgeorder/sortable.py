@@ -55,7 +55,7 @@ def page_key(value: object) -> SortKey | None:
     >>> sorted(["2", "ix", 1, "ii", "10"], key=page_key)
     ['ii', 'ix', 1, '2', '10']
     """
-    number = roman(value.strip()) if isinstance(value, str) else None
+    number = roman(value.strip()) if type(value) is str else None
     return location_key(value) if number is None else ((-1, number),)
 
 
