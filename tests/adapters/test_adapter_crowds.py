@@ -30,7 +30,7 @@ def items(adapter: Harness) -> list[Any]:
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "rerank": {"budget": Budget(30, words), "rerank": by_number},
-    "compress": {"budget": Budget(30, words, "compress")},
+    "compress": {"budget": Budget(30, words, "compress"), "rerank": by_number},
 }
 
 
