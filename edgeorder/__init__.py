@@ -18,15 +18,16 @@ from edgeorder.selecting import Dropped
 
 if TYPE_CHECKING:
     from edgeorder.citing import CitationFilter
-    from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
+    from edgeorder.recorders import JsonlRecorder, log_record, read_records
+    from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
     "CitationFilter": "edgeorder.citing",
-    "JsonlRecorder": "edgeorder.records",
+    "JsonlRecorder": "edgeorder.recorders",
     "OrderRecord": "edgeorder.records",
-    "log_record": "edgeorder.records",
-    "read_records": "edgeorder.records",
+    "log_record": "edgeorder.recorders",
+    "read_records": "edgeorder.recorders",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
 }

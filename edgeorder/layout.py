@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.neutral import Imitated, neutral
@@ -69,10 +70,10 @@ class Layout:
             raise bad_choice("Layout.style", self.style, (*_STYLES, "a callable from a Passage to its text"))
         if not isinstance(self.separator, str):
             raise TypeError(f"Layout.separator must be a str, not {self.separator!r}")
-        if isinstance(self.echo, bool) or not isinstance(self.echo, int):
-            raise TypeError(f"Layout.echo must be a whole number of chunks, not {self.echo!r}")
-        if self.echo < 0:
-            raise ValueError(f"Layout.echo={self.echo} must not be negative")
+        echo = whole_number("Layout.echo", self.echo, what="a whole number of chunks")
+        if echo < 0:
+            raise ValueError(f"Layout.echo={echo} must not be negative")
+        object.__setattr__(self, "echo", echo)
         if self.style == "numbered" and not (self.separator.startswith("\n") and self.separator.endswith("\n")):
             raise ValueError(f"numbered labels start a line: separator {self.separator!r} must start and end with \\n")
         if neutral(self.separator, *self.imitated) != self.separator:

@@ -23,7 +23,7 @@ from material import QUERY, passage
 
 from edgeorder import Chunk, EdgeOrderWarning, Rerank, RerankError, aplace, place
 from edgeorder.rerank import CrossEncoderScorer, OnnxCrossEncoderScorer, clear_models
-from edgeorder.rerank import models as models_module
+from edgeorder.scorers import models as models_module
 from edgeorder.scorers.onnx import _candidates, processor_features
 from edgeorder.scorers.windows import fitted
 
