@@ -5,11 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import accumulate
 
-from edgeorder.shortening import Body
 from edgeorder.text.blocks import read
 from edgeorder.text.code import closing_fence
 from edgeorder.text.sentences import sentence_ends
-from edgeorder.text.units import Kind, Unit, mark_of
+from edgeorder.text.units import Body, Kind, Unit, mark_of
 
 _BACK = 8  # rows that are given up one by one for the mark that stands in their place
 

@@ -1,23 +1,11 @@
 """Shortening: what is left of a body that does not fit, and marks that say what left."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
 
+from edgeorder.text.units import Body as Body
 from edgeorder.text.units import Kind, Span, Unit, mark_of
 
 _USED = 0.75  # of the room that a better boundary may not fall short of
-
-
-class Body(NamedTuple):
-    """A body that was shortened.
-
-    Args:
-        text: What is left of it, and marks where something left.
-        gone: What left: spans (0-based start, stop) of characters of the whole body.
-    """
-
-    text: str
-    gone: list[Span]
 
 
 def elided(text: str, units: Sequence[Unit], stay: Collection[int]) -> Body:
@@ -109,7 +97,9 @@ def longest_prefix(text: str, tokens: Callable[[str], int], room: int) -> Body |
         body = prefix.body(at)
         if body.gone[0][0] and enough <= tokens(body.text) <= room:
             return body
-    body = prefix.body(grapheme_start(text, low))
-    while body.gone[0][0] and tokens(body.text) > room:  # a counter that is no sum of its parts
-        body = prefix.body(grapheme_start(text, body.gone[0][0] // 2))
-    return body if body.gone[0][0] else None
+    back = 0
+    while True:
+        body = prefix.body(grapheme_start(text, low - back))
+        if not body.gone[0][0] or tokens(body.text) <= room:
+            return body if body.gone[0][0] else None
+        back = min(low, 2 * back + 1)  # part of a grapheme can need less than all of it

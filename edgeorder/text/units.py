@@ -50,6 +50,18 @@ class Unit(NamedTuple):
     size: int = 1
 
 
+class Body(NamedTuple):
+    """A body that was shortened.
+
+    Args:
+        text: What is left of it, and marks where something left.
+        gone: What left: spans (0-based start, stop) of characters of the whole body.
+    """
+
+    text: str
+    gone: list[Span]
+
+
 def mark_of(left: Iterable[tuple[Kind, int]]) -> str:
     """Return the mark for units that left, which says what they were.
 
