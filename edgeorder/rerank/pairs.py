@@ -1,12 +1,12 @@
 """What all scorers of (query, passage) pairs share: cleaning, long passages, and the shape of what a model returns."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from edgeorder.errors import EdgeOrderWarning, RerankError, bad_choice
+from edgeorder.alerts import warn
+from edgeorder.errors import RerankError, bad_choice
 from edgeorder.unicode import clean
 
 LongPassages: TypeAlias = Literal["warn", "window"]
@@ -133,11 +133,9 @@ class PairScorer(ABC):
             if not reader.knows_offsets:
                 raise RerankError("long_passages='window' needs a model with a fast tokenizer, which knows offsets")
             return _windows(passages, read, room)
-        warnings.warn(
+        warn(
             f"{len(too_long)} of {len(passages)} passages are longer than the {reader.window} tokens that the model "
-            "reads with the query; the rest of them is not scored. long_passages='window' scores all of it.",
-            EdgeOrderWarning,
-            stacklevel=4,
+            "reads with the query; the rest of them is not scored. long_passages='window' scores all of it."
         )
         return whole
 

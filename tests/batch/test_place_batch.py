@@ -225,10 +225,11 @@ def test_a_failed_scorer_that_may_fail_is_told_in_the_reason() -> None:
 
 
 def test_a_batch_warns_once() -> None:
-    """It says of how many rows, and shows the first."""
+    """It shows the first warning, and says how many there were."""
     batch = {"chunks": [["short"], ["x" * 900], ["x" * 800]]}
     with pytest.warns(
-        EdgeOrderWarning, match=r"^row 1 of a batch: all 1 chunks were dropped .* \(2 of 3 rows had"
+        EdgeOrderWarning,
+        match=r"^row 1 of a batch: all 1 chunks were dropped .* \(one of 2 warnings in a batch of 3 rows\)$",
     ) as all_:
         placed = PlaceBatch(budget=Budget(50, approximate_counter()))(batch)
     assert len(all_) == 1
