@@ -163,7 +163,7 @@ def test_cells_may_hold_chunks_in_many_shapes() -> None:
         (["A", 5], "TypeError: chunks[1] must be a text or a struct, not int: 5"),
         ([{"content": "A", "score": 1}], "ValueError: chunks[0] has no field 'text'; it has: content, score"),
         ([{"text": None}], "TypeError: chunks[0]: Chunk.text must be a str, not NoneType: None"),
-        ({"text": ["A", "B"], "score": [1]}, "ValueError: zip()"),
+        ({"text": ["A", "B"], "score": [1]}, "ValueError: the fields of the chunks are lists of different lengths"),
     ],
 )
 def test_a_bad_row_says_what_is_wrong_and_the_others_go_on(chunks: object, message: str) -> None:
