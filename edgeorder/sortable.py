@@ -135,7 +135,7 @@ def plain(value: object) -> object:
     if isinstance(value, Real):
         value = float(value)
     elif hasattr(value, "tolist"):
-        return plain(value.tolist())
+        value = value.tolist()
     return None if _is_missing(value) else value
 
 
