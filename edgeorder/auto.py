@@ -62,6 +62,10 @@ class Auto:
                 return "relevance", f"decisive best chunk: it leads by at least {self.decisive:g}"
         return "bookend", f"long block: more than {self.short_chunks} chunks and {self.short_bytes} bytes"
 
+    def is_short(self, view: ChunkView, indices: Sequence[int]) -> bool:
+        """Say whether a block of these chunks is short."""
+        return len(indices) <= self.short_chunks or self._fits_short_bytes(view, indices)
+
     def _fits_short_bytes(self, view: ChunkView, indices: Sequence[int]) -> bool:
         # A character is one byte or more, so most long blocks are told after a chunk or two, unencoded.
         length = 0

@@ -5,25 +5,25 @@ JSON throughout: no NaN, no numpy, lone surrogates escaped.
 """
 
 import json
-import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, BinaryIO
+from operator import attrgetter
+from typing import Any, NamedTuple
 
+from edgeorder.auto import Auto
 from edgeorder.call import Call
+from edgeorder.profile import PositionProfile
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
 from edgeorder.settling import Settled, block_tokens
+from edgeorder.shortening import Span
 
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRecord:
+class ChunkRecord(NamedTuple):
     """What became of one chunk.
 
     Args:
@@ -40,15 +40,19 @@ class ChunkRecord:
         tokens: Rendered length before any shortening; None when it was not counted.
         shortened: Whether its body was cut to fit.
         elided: How many characters of it were cut.
+        kept: The spans of it (0-based start, stop) that were not, where it was shortened.
         dropped: Why it was left out; None when it was kept.
         duplicate_of: Input index of the chunk that it repeats.
         text: Its body as placed; only in records that were asked to hold texts.
+        whole: Its body before it was shortened, in the same records; None where it was not.
+        echoed: Whether it is repeated at the far end of the block.
+        hash: The start of the hash of its body, where the identifier is another.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # the field, not the method of tuples
     id: str
     rank: int
-    position: int | None
+    position: int | None = None
     number: int | None = None
     source: str | int | float | None = None
     run: int | None = None
@@ -58,9 +62,13 @@ class ChunkRecord:
     tokens: int | None = None
     shortened: bool = False
     elided: int = 0
+    kept: tuple[Span, ...] = ()
     dropped: DropReason | None = None
     duplicate_of: int | None = None
     text: str | None = None
+    whole: str | None = None
+    echoed: bool = False
+    hash: str | None = None
 
     def annotation(self) -> dict[str, Any]:
         """Return what adapters write into an annotated copy."""
@@ -92,6 +100,16 @@ class OrderRecord:
         ended: Rank (1 = best) at which the walk down the ranks ended; None if it saw them all.
         scorer: What reranked.
         notes: What else the reader should know.
+        overflow: What was done with chunks that did not fit, if there was a budget.
+        top_n: The most chunks that were asked for.
+        min_score: The least score that was asked for.
+        scale: The scale of that score, where it is not that of the raw ones.
+        short: Whether the block is short by the rule of `Auto`.
+        expected: The accuracy (0..1) that the measured profile expects at each position, head first, if one was used.
+        shadow: Whether the caller went on with what came in: the placement was only recorded.
+        trace_id: What joins it to the rest of its request.
+        query_id: The start of the hash of the question.
+        query: The question; only in records that were asked to hold texts.
         version: Of this form.
         time: ISO 8601, UTC; no part of equality.
     """
@@ -108,6 +126,16 @@ class OrderRecord:
     ended: int | None = None
     scorer: str | None = None
     notes: tuple[str, ...] = ()
+    overflow: str | None = None
+    top_n: int | None = None
+    min_score: float | None = None
+    scale: str | None = None
+    short: bool = False
+    expected: tuple[float, ...] = ()
+    shadow: bool = False
+    trace_id: str | None = None
+    query_id: str | None = None
+    query: str | None = None
     version: int = VERSION
     time: str = field(default="", compare=False)
 
@@ -124,7 +152,7 @@ class OrderRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {**asdict(self), "chunks": [asdict(chunk) for chunk in self.chunks], "notes": list(self.notes)}
+        return {**_plain(_NAMES, _values(self)), "chunks": [_plain(_OF_CHUNK, chunk) for chunk in self.chunks]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "OrderRecord":
@@ -133,12 +161,20 @@ class OrderRecord:
         Raises:
             TypeError: For an unknown or missing field.
         """
-        chunks = tuple(ChunkRecord(**chunk) for chunk in data["chunks"])
-        return cls(**{**data, "chunks": chunks, "notes": tuple(data.get("notes", ()))})
+        chunks = tuple(
+            ChunkRecord(**{**chunk, "kept": tuple((start, stop) for start, stop in chunk["kept"])})
+            if chunk.get("kept")
+            else ChunkRecord(**{**chunk, "kept": ()})
+            for chunk in data["chunks"]
+        )
+        lists = {name: tuple(data.get(name, ())) for name in ("notes", "expected")}
+        return cls(**{**data, **lists, "chunks": chunks})
 
     def to_json(self) -> str:
-        """Return one line of JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        """Return one line of JSON, without the fields that say nothing."""
+        data = _told(_NAMES, _SILENT, _values(self))
+        data["chunks"] = [_told(_OF_CHUNK, _SILENT_OF_CHUNK, chunk) for chunk in self.chunks]
+        return _encode(data)
 
     @classmethod
     def from_json(cls, line: str) -> "OrderRecord":
@@ -146,84 +182,24 @@ class OrderRecord:
         return cls.from_dict(json.loads(line))
 
 
-@dataclass(frozen=True, slots=True)
-class JsonlRecorder:
-    """A recorder that appends each record to a file, one line of JSON each.
-
-    Several threads and processes may write one file, those that `fork` made too: each record is one write at the end
-    of the file. A line that a killed process left unfinished is closed first, so that it swallows no other record;
-    `read_records` passes over it.
-
-    Args:
-        path: The file; made at the first record.
-        text: Whether the bodies are stored too.
-
-    Raises:
-        FileNotFoundError: If the folder does not exist.
-    """
-
-    path: str | Path
-    text: bool = False
-
-    def __post_init__(self) -> None:
-        if not Path(self.path).parent.is_dir():
-            raise FileNotFoundError(f"no folder {Path(self.path).parent} to write {self.path} in; make it first")
-
-    def __call__(self, record: OrderRecord) -> None:
-        line = (record.to_json() + "\n").encode()
-        # Unbuffered: the line goes out in one piece, and no lock is held that a fork could copy while it is taken.
-        with Path(self.path).open("a+b", buffering=0) as file:
-            if not _at_line_start(file):
-                line = b"\n" + line
-            written = file.write(line)
-            while written < len(line):  # a nearly full disk takes a part, then raises
-                written += file.write(line[written:])
+_FIELDS = fields(OrderRecord)
+_NAMES, _SILENT = tuple(one.name for one in _FIELDS), tuple(one.default for one in _FIELDS)
+_OF_CHUNK, _SILENT_OF_CHUNK = ChunkRecord._fields, tuple(map(ChunkRecord._field_defaults.get, ChunkRecord._fields))
+_values = attrgetter(*_NAMES)
+_encode = json.JSONEncoder(allow_nan=False).encode  # `json.dumps` would make one anew for every record
 
 
-def _at_line_start(file: BinaryIO) -> bool:
-    """Say whether the next line can be appended: nothing stands before it, or a whole line does."""
-    for _ in range(5):
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(end - 1, 0))
-        if file.read(1) in (b"", b"\n"):
-            return True
-        time.sleep(0.002)  # perhaps another process is just writing it
-    return False
+def _plain(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return all fields, spans and lists as JSON makes them."""
+    return {
+        name: [list(part) if type(part) is tuple else part for part in value] if type(value) is tuple else value
+        for name, value in zip(names, values, strict=True)
+    }
 
 
-def read_records(path: str | Path) -> Iterator[OrderRecord]:
-    """Yield the records of a file that `JsonlRecorder` wrote, passing over lines that were never finished.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: For a line that is whole and no record, naming the file and the line.
-    """
-    with Path(path).open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-            except ValueError:  # what a killed process left: no whole line of JSON
-                continue
-            try:
-                yield OrderRecord.from_dict(data)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: this is no record: {error}") from error
-
-
-def log_record(record: OrderRecord) -> None:
-    """Log a record as one INFO line of the logger `edgeorder`; the whole of it is in the log record's `edgeorder`."""
-    import logging
-
-    logging.getLogger("edgeorder").info(
-        "placed %d of %d chunks by %s (%s)",
-        len(record.placed),
-        len(record.chunks),
-        record.order,
-        record.reason,
-        extra={"edgeorder": record.to_dict()},
-    )
+def _told(names: Sequence[str], silent: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields that say something: nulls would fill a log. What says nothing is the very default."""
+    return {name: value for name, nothing, value in zip(names, silent, values, strict=True) if value is not nothing}
 
 
 def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRecord:
@@ -245,13 +221,17 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
     scores = [as_score(score) for score in view.scores()]
     weights = weighed.weights if weighed else {}
     sources = view.sources(range(len(view)))
+    texts, echoes = settled.texts, frozenset(settled.echoes)
     chunks: list[ChunkRecord | None] = [None] * len(view)
     for rank, index in enumerate(call.ranking, start=1):
         dropped, duplicate_of = cut_of.get(index, (None, None))
         position = position_of.get(index)
+        own, body = view.id(index), view.text(index)
+        mark = hash_of(body)
+        shortened = index in texts
         chunks[index] = ChunkRecord(
             index=index,
-            id=_identity(view.id(index), view.text(index)),
+            id=mark if own is None else str(own),
             rank=rank,
             position=position,
             number=None if position is None else position + settled.first,
@@ -261,13 +241,18 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             rerank_score=call.scores[index] if call.scores else None,
             rerank_detail=reranked.detail.get(index) if reranked else None,
             tokens=weights.get(index),
-            shortened=index in settled.texts,
+            shortened=shortened,
             elided=sum(stop - start for start, stop in settled.elisions.get(index, ())),
+            kept=_left(len(body), settled.elisions.get(index, ())) if shortened else (),
             dropped=dropped,
             duplicate_of=duplicate_of,
-            text=settled.texts.get(index, view.text(index)) if text else None,
+            text=texts.get(index, body) if text else None,
+            whole=body if text and shortened else None,
+            echoed=index in echoes,
+            hash=None if own is None else mark,
         )
     budget = plan.budget
+    measured, n = plan.order if isinstance(plan.order, PositionProfile) else None, len(settled.indices)
     return OrderRecord(
         order=settled.arrangement.order,
         reason=settled.arrangement.reason,
@@ -281,6 +266,16 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
         ended=weighed.ended if weighed else None,
         scorer=plan.rerank.name if plan.rerank and call.scores else None,
         notes=tuple(_notes(call, settled, scores)),
+        overflow=str(getattr(budget.overflow, "__name__", budget.overflow)) if budget else None,
+        top_n=plan.top_n,
+        min_score=plan.min_score,
+        scale=plan.rerank.scale if plan.min_score is not None and plan.rerank and call.scores else None,
+        short=(plan.order if isinstance(plan.order, Auto) else Auto()).is_short(view, settled.indices),
+        expected=expected_at(measured, n) if measured else (),
+        shadow=call.circumstances.shadow,
+        trace_id=call.circumstances.trace_id,
+        query_id=hash_of(call.query) if call.query else None,
+        query=call.query or None if text else None,
         time=datetime.fromtimestamp(call.time, UTC).isoformat(),
     )
 
@@ -312,8 +307,20 @@ def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iter
             yield "head and tail hold the same text; dedupe='text' would drop one of them"
 
 
-def _identity(id: object, body: str) -> str:
-    return str(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def hash_of(text: str) -> str:
+    """Return `sha256:` and the start of the hash of a text, by which records know bodies and questions."""
+    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def expected_at(profile: PositionProfile, n: int) -> tuple[float, ...]:
+    """Return the accuracy (0..1) that a profile expects at each of n positions, to a hundredth of a point."""
+    return tuple(round(profile.accuracy_at(position / max(n - 1, 1), n), 4) for position in range(n))
+
+
+def _left(length: int, gone: Sequence[Span]) -> tuple[Span, ...]:
+    """Return the spans of a body of that many characters that were not cut out."""
+    edges = [0, *(edge for span in gone for edge in span), length]
+    return tuple((start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start < stop)
 
 
 def _scalar(value: object) -> str | int | float | None:

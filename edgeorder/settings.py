@@ -32,6 +32,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
+from edgeorder.recorders import recorder_from_plain, recorder_to_plain
 from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the name up here
 from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.scoring import Rerank, Scorer
@@ -54,6 +55,8 @@ def to_plain(value: object, where: str) -> Any:
         return [to_plain(part, where) for part in value]
     if isinstance(value, Real) and not isinstance(value, int | float):  # NumPy's numbers
         return int(value) if isinstance(value, Integral) else float(value)
+    if where == "recorders" and (plain := recorder_to_plain(value)) is not value:
+        return plain
     if callable(value):
         raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")
     return value
@@ -89,6 +92,11 @@ def _order_from_dict(value: Any) -> object:
 def _tuple_of_list(value: Any) -> object:
     """Return a list that came from JSON as the tuple that was written, so that both compare equal."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def _recorders_from_plain(value: Any) -> object:
+    """Return recorders, also from the plain data that they were written as."""
+    return tuple(map(recorder_from_plain, value)) if isinstance(value, list | tuple) else value
 
 
 _KEYS = ("score_key", "source_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
@@ -127,7 +135,7 @@ class PlacementSettings(BaseModel):
     prompt: Annotated[Prompt | QuestionPlace | None, *_setting(_from_dict(Prompt))] = Field(
         default=None, description='The question "before", "after" or on "both" sides of the block, or a Prompt.'
     )
-    recorders: Annotated[Sequence[Recorder], *_setting(_tuple_of_list)] = Field(
+    recorders: Annotated[Sequence[Recorder], *_setting(_recorders_from_plain)] = Field(
         default=(), description="Callables that get each OrderRecord."
     )
     score_key: KeyField = Field(default=None, description="Where the score lives.")
