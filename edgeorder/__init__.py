@@ -18,14 +18,15 @@ from edgeorder.selecting import Dropped
 from edgeorder.tracing import trace
 
 if TYPE_CHECKING:
-    from edgeorder.explaining import Finding, explain
+    from edgeorder.explaining import explain
+    from edgeorder.finding import Finding
     from edgeorder.gold import Gold
     from edgeorder.recorders import JsonlRecorder, log_record, read_records
     from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
-    "Finding": "edgeorder.explaining",
+    "Finding": "edgeorder.finding",
     "explain": "edgeorder.explaining",
     "Gold": "edgeorder.gold",
     "JsonlRecorder": "edgeorder.recorders",
