@@ -18,6 +18,8 @@ from edgeorder.selecting import Dropped
 from edgeorder.tracing import trace
 
 if TYPE_CHECKING:
+    from edgeorder.auditing import audit
+    from edgeorder.collecting import cases_from
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
+    "audit": "edgeorder.auditing",
+    "cases_from": "edgeorder.collecting",
     "Finding": "edgeorder.finding",
     "explain": "edgeorder.explaining",
     "Gold": "edgeorder.gold",
@@ -64,7 +68,9 @@ __all__ = [
     "TokenCounter",
     "aplace",
     "approximate_counter",
+    "audit",
     "capture",
+    "cases_from",
     "explain",
     "log_record",
     "lost_records",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import exp
 from typing import Any
 
-from edgeorder.finding import Finding
+from edgeorder.finding import Finding, best_of
 from edgeorder.gold import NEEDS_TEXT, Bodies, Gold, GoldLike, bodies_of, find, shown_of
 from edgeorder.orders import ORDERS, by_accuracy
 from edgeorder.profile import PositionProfile
@@ -18,7 +18,6 @@ from edgeorder.records import ChunkRecord, OrderRecord, expected_at, hash_of
 ALIKE = 0.02
 """Accuracy that a position may lack to the best one and still be strong."""
 _FIRST, _LAST = 3, 2  # positions that are assumed to be read well in any block
-_BEST_FIRST = ("strong_position", "weak_position", "shortened_away", "dropped", "unknown", "not_retrieved")
 _EDGES = ("bookend", "relevance", "two_to_one", "bookend_tail")
 
 
@@ -58,14 +57,13 @@ def explain(
         n = len(record.placed)
         expected = expected_at(profile, n) if profile and n else ()
     block = _Block(record, expected, bodies)
-    found = [
+    return best_of(
         finding
         for one in find(record, gold, bodies)
         for finding in (
             [block.of(one.gold, chunk, one.by) for chunk in one.chunks] or [block.absent(one.gold, one.unknown)]
         )
-    ]
-    return min(found, key=lambda finding: _BEST_FIRST.index(finding.finding))
+    )
 
 
 class _Block:

@@ -1,5 +1,6 @@
 """What `explain` finds, as data."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -66,3 +67,18 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         return asdict(self)
+
+
+_BEST_FIRST: tuple[Outcome, ...] = (
+    "strong_position",
+    "weak_position",
+    "shortened_away",
+    "dropped",
+    "unknown",
+    "not_retrieved",
+)
+
+
+def best_of(findings: Iterable[Finding]) -> Finding:
+    """Return the finding of the chunk that served the model best, the first of equals."""
+    return min(findings, key=lambda found: _BEST_FIRST.index(found.finding))

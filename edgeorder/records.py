@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from edgeorder.auto import Auto
 from edgeorder.call import Call
+from edgeorder.chunk import ChunkView
 from edgeorder.profile import PositionProfile
 from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
@@ -45,6 +46,8 @@ class ChunkRecord(NamedTuple):
         duplicate_of: Input index of the chunk that it repeats.
         text: Its body as placed; only in records that were asked to hold texts.
         whole: Its body before it was shortened, in the same records; None where it was not.
+        offset: Where in its source it starts, in the same records.
+        end: The character just past its end there.
         echoed: Whether it is repeated at the far end of the block.
         hash: The start of the hash of its body, where the identifier is another.
     """
@@ -67,6 +70,8 @@ class ChunkRecord(NamedTuple):
     duplicate_of: int | None = None
     text: str | None = None
     whole: str | None = None
+    offset: str | int | float | None = None
+    end: str | int | float | None = None
     echoed: bool = False
     hash: str | None = None
 
@@ -222,6 +227,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
     weights = weighed.weights if weighed else {}
     sources = view.sources(range(len(view)))
     texts, echoes = settled.texts, frozenset(settled.echoes)
+    spans = spans_of(view) if text else None
     chunks: list[ChunkRecord | None] = [None] * len(view)
     for rank, index in enumerate(call.ranking, start=1):
         dropped, duplicate_of = cut_of.get(index, (None, None))
@@ -248,6 +254,8 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             duplicate_of=duplicate_of,
             text=texts.get(index, body) if text else None,
             whole=body if text and shortened else None,
+            offset=_scalar(spans[index][0]) if spans else None,
+            end=_scalar(spans[index][1]) if spans else None,
             echoed=index in echoes,
             hash=None if own is None else mark,
         )
@@ -321,6 +329,19 @@ def _left(length: int, gone: Sequence[Span]) -> tuple[Span, ...]:
     """Return the spans of a body of that many characters that were not cut out."""
     edges = [0, *(edge for span in gone for edge in span), length]
     return tuple((start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start < stop)
+
+
+def spans_of(view: ChunkView) -> list[tuple[object, object]]:
+    """Return (offset, end) of every chunk, asked for source by source, as a view can tell them."""
+    spans: list[tuple[object, object]] = [(None, None)] * len(view)
+    groups: dict[str, list[int]] = {}
+    for index, source in enumerate(view.sources(range(len(view)))):
+        if source is not None:
+            groups.setdefault(repr(source), []).append(index)
+    for indices in groups.values():
+        for index, span in zip(indices, view.spans(indices), strict=True):
+            spans[index] = span
+    return spans
 
 
 def _scalar(value: object) -> str | int | float | None:

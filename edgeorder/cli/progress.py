@@ -16,19 +16,20 @@ Step = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(label: str, every: float = 30) -> Iterator[Step]:
+def progress(label: str, every: float = 30, unit: str = "questions") -> Iterator[Step]:
     """Show what is done and the time left until the block ends; yields what to tell it.
 
     Args:
         label: What is being done.
         every: Seconds from line to line where stderr is no terminal.
+        unit: What is counted.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(file=Steady(sys.stderr))  # type: ignore[arg-type]  # it has what rich uses of a file
     if not (sys.stderr.isatty() and console.is_interactive):
-        with _lines(label, every) as step:
+        with _lines(label, every, unit) as step:
             yield step
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -40,7 +41,7 @@ def progress(label: str, every: float = 30) -> Iterator[Step]:
 
 
 @contextmanager
-def _lines(label: str, every: float) -> Iterator[Step]:
+def _lines(label: str, every: float, unit: str) -> Iterator[Step]:
     """Say a line every so many seconds, from a thread of its own: also while nothing gets done."""
     at = [0, 0]
     ended = threading.Event()
@@ -56,7 +57,11 @@ def _lines(label: str, every: float) -> Iterator[Step]:
             since, before = seen[0]
             seen.append((now, done))
             left = (total - done) * (now - since) / (done - before) if done > before else None
-            of = f"{done} of at most {total} questions done, {_time(left)} left" if total else "no question is done yet"
+            of = (
+                f"{done} of at most {total} {unit} done, {_time(left)} left"
+                if total
+                else f"none of the {unit} is done yet"
+            )
             say(f"{label}: {of}")
 
     thread = threading.Thread(target=run, name="edgeorder-progress", daemon=True)

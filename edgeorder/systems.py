@@ -1,0 +1,65 @@
+"""The user's own system: a retriever and a placer, whatever they were made with.
+
+The core knows no framework. What retrieves is a callable, or has `invoke` (LangChain) or `retrieve` (LlamaIndex); what
+places is a callable, has `place` (both adapters), or is a dict of the keywords of `place`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from edgeorder.chunk import Chunk, ChunkList
+from edgeorder.errors import bad_choice
+from edgeorder.orders import ORDERS
+from edgeorder.placement import Placement
+from edgeorder.placing import place
+
+Retriever: TypeAlias = Any
+"""A callable from a question to what was retrieved, best first; or an object with `invoke` or `retrieve`."""
+Placer: TypeAlias = Any
+"""A callable (items, question) -> Placement; an object with `place`; a dict of keywords of `place`; or a name.
+
+The names are those of orders, placed chunk by chunk, and `"as_is"`: the order in which the retriever gave them."""
+
+AS_IS = "as_is"
+
+
+def retrieving(retriever: Retriever) -> Callable[[str], Sequence[Any]]:
+    """Return a retriever as a callable.
+
+    Raises:
+        TypeError: If it retrieves nothing.
+    """
+    for name in ("invoke", "retrieve"):
+        if callable(method := getattr(retriever, name, None)):
+            return method  # type: ignore[no-any-return]
+    if callable(retriever):
+        return retriever  # type: ignore[no-any-return]
+    raise TypeError(f"a retriever is a callable, or has invoke or retrieve; this is {retriever!r:.60}")
+
+
+def placing_with(placer: Placer) -> Callable[[Sequence[Any], str], Placement]:
+    """Return a placer as a callable; None is `place` by its defaults.
+
+    Raises:
+        ValueError: For an unknown name.
+        TypeError: If it places nothing.
+    """
+    if isinstance(placer, str):
+        if placer != AS_IS and placer not in (*ORDERS, "auto"):
+            raise bad_choice("placer", placer, (AS_IS, "auto", *ORDERS))
+        placer = {"order": "relevance" if placer == AS_IS else placer, "reading": "off"}
+    if placer is None or isinstance(placer, Mapping):
+        settings = dict(placer or {})
+        return lambda items, question: place(items, query=question, **settings)
+    if callable(method := getattr(placer, "place", None)):
+        return method  # type: ignore[no-any-return]
+    if callable(placer):
+        return placer  # type: ignore[no-any-return]
+    raise TypeError(f"a placer is a callable, has place, or is a dict of keywords of place; this is {placer!r:.60}")
+
+
+def placing_chunks(placer: Placer) -> Callable[[Sequence[Chunk], str], Placement]:
+    """Return a placer that takes chunks: an adapter's settings serve too, without its framework's objects."""
+    if callable(method := getattr(placer, "place_view", None)):
+        return lambda chunks, question: method(ChunkList(chunks), question)  # type: ignore[no-any-return]
+    return placing_with(placer)
