@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
+    from edgeorder.predicting import predict
     from edgeorder.recorders import JsonlRecorder, log_record, read_records
     from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
+    "predict": "edgeorder.predicting",
     "audit": "edgeorder.auditing",
     "cases_from": "edgeorder.collecting",
     "Finding": "edgeorder.finding",
@@ -75,6 +77,7 @@ __all__ = [
     "log_record",
     "lost_records",
     "place",
+    "predict",
     "read_records",
     "record_answer",
     "tiktoken_counter",

@@ -66,6 +66,22 @@ def explain(
     )
 
 
+def strong_positions(n: int, short: bool, expected: Sequence[float] = ()) -> frozenset[int]:
+    """Return the strong positions (0 = head) of a block of n chunks.
+
+    Args:
+        n: Chunks in the block.
+        short: Whether it is short by the rule of `Auto`: then all are strong.
+        expected: The measured accuracy (0..1) at each; without, the first three and the last two are assumed to be.
+
+    >>> sorted(strong_positions(9, short=False))
+    [0, 1, 2, 7, 8]
+    """
+    if expected:
+        return frozenset(at for at in range(n) if expected[at] >= max(expected) - ALIKE - 1e-9)
+    return frozenset(at for at in range(n) if short or at < _FIRST or at >= n - _LAST)
+
+
 class _Block:
     """The block of a record, and what is known of its positions."""
 
@@ -73,10 +89,7 @@ class _Block:
         self.record, self.expected, self.bodies = record, expected, bodies
         self.placed = record.placed
         self.n = n = len(self.placed)
-        if expected:
-            self.strong = {at for at in range(n) if expected[at] >= max(expected) - ALIKE - 1e-9}
-        else:
-            self.strong = set(range(n)) if record.short else {*range(min(_FIRST, n)), *range(max(n - _LAST, 0), n)}
+        self.strong = strong_positions(n, record.short, expected)
 
     def absent(self, gold: Gold, unknown: str) -> Finding:
         found = Finding("unknown", str(gold), n=self.n, trace_id=self.record.trace_id)

@@ -1,4 +1,4 @@
-"""Where the reorderers of other frameworks put each rank, to the letter, so that a change can be seen before it is made."""
+"""Where the reorderers of other frameworks put each rank, to the letter: what changes can be seen beforehand."""
 
 from collections.abc import Sequence
 

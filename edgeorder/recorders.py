@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,15 +104,25 @@ def _at_line_start(file: BinaryIO) -> bool:
     return False
 
 
-def read_log(path: str | Path) -> Iterator[OrderRecord | AnswerRecord]:
+def read_log(path: str | Path, progress: Callable[[int], object] | None = None) -> Iterator[OrderRecord | AnswerRecord]:
     """Yield everything in a file that `JsonlRecorder` wrote, passing over lines that were never finished.
+
+    One record is held at a time, so a log may be longer than the memory.
+
+    Args:
+        path: The file.
+        progress: Gets, now and then, the bytes that are read.
 
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: For a line that is whole and no record, naming the file and the line.
     """
+    done = 0
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, start=1):
+            done += len(line)
+            if progress and number % 500 == 1:
+                progress(done)
             if not line.strip():
                 continue
             try:

@@ -12,6 +12,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS
 from edgeorder.placement import Placement
 from edgeorder.placing import place
+from edgeorder.plan import make_plan
 
 Retriever: TypeAlias = Any
 """A callable from a question to what was retrieved, best first; or an object with `invoke` or `retrieve`."""
@@ -38,24 +39,35 @@ def retrieving(retriever: Retriever) -> Callable[[str], Sequence[Any]]:
 
 
 def placing_with(placer: Placer) -> Callable[[Sequence[Any], str], Placement]:
-    """Return a placer as a callable; None is `place` by its defaults.
+    """Return a placer as a callable; None is `place` by its defaults. A dict's `k` cuts to the best k before.
 
     Raises:
         ValueError: For an unknown name.
         TypeError: If it places nothing.
     """
     if isinstance(placer, str):
-        if placer != AS_IS and placer not in (*ORDERS, "auto"):
-            raise bad_choice("placer", placer, (AS_IS, "auto", *ORDERS))
-        placer = {"order": "relevance" if placer == AS_IS else placer, "reading": "off"}
+        placer = named_placer(placer)
     if placer is None or isinstance(placer, Mapping):
         settings = dict(placer or {})
-        return lambda items, question: place(items, query=question, **settings)
+        k = settings.pop("k", None)
+        make_plan(**settings)  # a mistake in it is said before anything is retrieved
+        return lambda items, question: place(items[:k], query=question, **settings)
     if callable(method := getattr(placer, "place", None)):
         return method  # type: ignore[no-any-return]
     if callable(placer):
         return placer  # type: ignore[no-any-return]
     raise TypeError(f"a placer is a callable, has place, or is a dict of keywords of place; this is {placer!r:.60}")
+
+
+def named_placer(name: str) -> dict[str, Any]:
+    """Return the keywords of `place` for a name.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if name not in (AS_IS, "auto", *ORDERS):
+        raise bad_choice("placer", name, (AS_IS, "auto", *ORDERS))
+    return {"order": "relevance" if name == AS_IS else name, "reading": "off"}
 
 
 def placing_chunks(placer: Placer) -> Callable[[Sequence[Chunk], str], Placement]:

@@ -26,10 +26,16 @@ def entries(paths: Sequence[Path], label: str) -> Iterator[OrderRecord | AnswerR
             raise IsADirectoryError(f"{path} is a folder; name a file that JsonlRecorder wrote")
         if not path.exists():
             raise FileNotFoundError(f"no file {path}; JsonlRecorder(path) makes one at the first placement")
-    with progress(label, unit="files") as step:
-        for done, path in enumerate(paths):
-            step(done, len(paths))
-            yield from read_log(path)
+    sizes = [path.stat().st_size for path in paths]
+    with progress(label, unit="megabyte") as step:
+        for at, path in enumerate(paths):
+            before = sum(sizes[:at])
+            yield from read_log(
+                path,
+                lambda done, before=before: step(  # type: ignore[misc]
+                    (before + done) // 10**6, sum(sizes) // 10**6
+                ),
+            )
 
 
 def placements(paths: Sequence[Path], label: str) -> Iterator[OrderRecord]:

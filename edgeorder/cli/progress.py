@@ -16,13 +16,13 @@ Step = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(label: str, every: float = 30, unit: str = "questions") -> Iterator[Step]:
+def progress(label: str, every: float = 30, unit: str = "question") -> Iterator[Step]:
     """Show what is done and the time left until the block ends; yields what to tell it.
 
     Args:
         label: What is being done.
         every: Seconds from line to line where stderr is no terminal.
-        unit: What is counted.
+        unit: What is counted, as one of them.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
