@@ -53,8 +53,8 @@ def predict(
 ) -> list[Prediction]:
     """Return the expected accuracy of every setting, the best first.
 
-    The gold chunk of each case is put where the setting puts it, and counts as the profile measured that depth of a block
-    of that length. What the profile does not know is not in it: that more chunks may distract by what they say.
+    The gold chunk of each case is put where the setting puts it, and counts as the profile measured that depth of a
+    block of that length. What the profile does not know is not in it: what the other chunks say.
 
     Args:
         profile: What was measured of the model.

@@ -92,14 +92,14 @@ def named_orders(text: str, profile: Path | None) -> list[str | Order]:
     Raises:
         ValueError: For an unknown name, one that is there twice, `measured` without a profile, or a profile without it.
     """
-    names = names("--orders", text, (*ORDERS, "shuffled", "measured"))
-    if ("measured" in names) != (profile is not None):
+    found = names("--orders", text, (*ORDERS, "shuffled", "measured"))
+    if ("measured" in found) != (profile is not None):
         raise ValueError(
             "the order 'measured' needs --profile FILE, which `edgeorder probe --out FILE` writes"
             if profile is None
             else "--profile is for the order 'measured'; name it in --orders"
         )
-    return [PositionProfile.load(profile) if profile and name == "measured" else name for name in names]
+    return [PositionProfile.load(profile) if profile and name == "measured" else name for name in found]
 
 
 def check_legible(option: str, text: str | None) -> None:
@@ -110,11 +110,16 @@ def check_legible(option: str, text: str | None) -> None:
         raise ValueError(f"{option}={text!r:.60} is not UTF-8") from error
 
 
-def names(option: str, text: str, choices: "Collection[str]") -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
+def names(option: str, text: str, choices: Collection[str]) -> list[str]:
+    """Return the names of an option, which stand with commas between.
+
+    Raises:
+        ValueError: For an unknown one, or one that is there twice.
+    """
+    found = [name.strip() for name in text.split(",")]
+    for name in found:
         if name not in choices:
             raise bad_choice(option, name, choices)
-    if len(set(names)) < len(names):
+    if len(set(found)) < len(found):
         raise ValueError(f"{option}={text!r:.60} names one twice")
-    return names
+    return found

@@ -10,6 +10,7 @@ from edgeorder.cli import options
 from edgeorder.cli.logs import AsJson, print_json
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import show
+from edgeorder.orders import ORDERS
 
 
 def plan(
@@ -40,7 +41,7 @@ def plan(
         raise ValueError(f"--top-k={top_k!r:.60} must be whole numbers with commas between") from None
     if min(lengths) < 1 or len(set(lengths)) < len(lengths):
         raise ValueError(f"--top-k={top_k!r:.60} must be different numbers from 1 up")
-    names = options.names("--orders", orders, (*options.ORDERS, "measured"))
+    names = options.names("--orders", orders, (*ORDERS, "measured"))
     placers: dict[str, Any] = {
         f"{name}, top {k}" + ("" if how == "off" else f", {how}"): {
             "k": k,

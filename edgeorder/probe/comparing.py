@@ -121,8 +121,8 @@ async def compare(
         cases: The questions.
         orders: Names, `"shuffled"` among them, or orders such as a `PositionProfile`.
         placers: Whole placers by name, see `edgeorder.systems.Placer`: `EdgeOrder(...)`, dicts of the keywords of
-            `place` and `k`, or names such as `"as_is"` and `"long_context_reorder"`. A placer that says nothing of the layout
-            or the prompt gets that of the setup.
+            `place` and `k`, or names such as `"as_is"` and `"long_context_reorder"`. One that says nothing of the
+            prompt gets that of the setup; a dict or a name, the layout too.
         readings: Readings for the orders.
         question_places: Where the question stands: `"before"`, `"after"`, `"both"`.
         chunks: Block lengths, in chunks.
