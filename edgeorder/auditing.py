@@ -193,17 +193,19 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
     named = gold if isinstance(gold, list) else [] if gold is None else [gold]
     golds = [Gold(**one) if isinstance(one, Mapping) else one for one in named]
     if answers:
-        golds = [Gold(id=one, answers=answers) if _is_id(one) else one for one in golds] or [Gold(answers=answers)]
+        golds = [
+            Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
+        ] or [Gold(answers=answers)]
     if not golds:
         raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
     return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, str | int) and len(str(value).split()) == 1
+def _is_id(value: str | int) -> bool:
+    return len(str(value).split()) == 1
 
 
 def _badness(row: Audited) -> tuple[int, int, int]:
     found = row.finding
     depth = min(found.position or 0, found.n - 1 - (found.position or 0))
-    return KINDS.index(found.kind), -(found.rank or 0), -depth  # type: ignore[arg-type]
+    return KINDS.index(found.kind), -(found.rank or 0), -depth

@@ -1,5 +1,6 @@
 """Who listens: recorders given to a call, and captures open in the current context."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, Token
@@ -63,6 +64,10 @@ def check_recorders(recorders: object) -> None:
 
 def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
     """Hand the record to every recorder and capture. One that fails never fails the query."""
+    if "opentelemetry.trace" in sys.modules:  # else nobody can have asked for spans
+        from edgeorder.spans import send_span
+
+        send_span(placement)
     captures = _captures.get()
     if not recorders and not captures:
         return

@@ -112,7 +112,7 @@ class OrderRecord:
         short: Whether the block is short by the rule of `Auto`.
         expected: The accuracy (0..1) that the measured profile expects at each position, head first, if one was used.
         shadow: Whether the caller went on with what came in: the placement was only recorded.
-        trace_id: What joins it to the rest of its request.
+        trace_id: What joins it to the rest of its request; no part of equality.
         query_id: The start of the hash of the question.
         query: The question; only in records that were asked to hold texts.
         version: Of this form.
@@ -138,7 +138,7 @@ class OrderRecord:
     short: bool = False
     expected: tuple[float, ...] = ()
     shadow: bool = False
-    trace_id: str | None = None
+    trace_id: str | None = field(default=None, compare=False)
     query_id: str | None = None
     query: str | None = None
     version: int = VERSION

@@ -4,8 +4,10 @@ A field keeps what was written (`6000` stays `6000`). Value objects dump to plai
 cannot be dumped, and says so.
 """
 
+import logging
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -23,6 +25,7 @@ from pydantic import (
 from edgeorder.auto import Auto
 from edgeorder.budget import Budget, Reserve, as_budget
 from edgeorder.chunk import ChunkView
+from edgeorder.errors import EdgeOrderError
 from edgeorder.listening import Recorder, check_recorders
 from edgeorder.metadata import Key, check_key
 from edgeorder.placement import Placement
@@ -37,6 +40,7 @@ from edgeorder.records import OrderRecord  # noqa: F401 - pydantic looks the nam
 from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
+from edgeorder.tracing import within
 
 T = TypeVar("T")
 
@@ -151,6 +155,10 @@ class PlacementSettings(BaseModel):
         default=False, strict=True, description='Write rank, position and scores into copies, under "edgeorder".'
     )
 
+    shadow: bool = Field(
+        default=False, strict=True, description="Return what came in, untouched, and only record what would be done."
+    )
+
     @model_validator(mode="after")
     def _check(self) -> "PlacementSettings":
         make_plan(**self._values())
@@ -180,11 +188,13 @@ class PlacementSettings(BaseModel):
             query: The question.
             reserve: What this request adds to the reserve of the budget.
         """
-        return place(view, query=query, recorders=self.recorders, **self._values(reserve))
+        with within(None, shadow=self.shadow):
+            return place(view, query=query, recorders=self.recorders, **self._values(reserve))
 
     async def aplace_view(self, view: ChunkView, query: str | None, *, reserve: Reserve | None = None) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(view, query=query, recorders=self.recorders, **self._values(reserve))
+        with within(None, shadow=self.shadow):
+            return await aplace(view, query=query, recorders=self.recorders, **self._values(reserve))
 
     def placed_items(
         self,
@@ -201,6 +211,8 @@ class PlacementSettings(BaseModel):
             copy: Returns a copy of an item, with another body if one is given, and with metadata of its own.
             annotated: Writes an annotation into the metadata of a copy.
         """
+        if self.shadow:
+            return list(items)
         placed = placement.apply(items)
         if placement.texts or self.annotate:
             for position, index in enumerate(placement.indices):
@@ -211,8 +223,20 @@ class PlacementSettings(BaseModel):
                 annotated(item, record.annotation())
         return placed
 
+    @contextmanager
+    def harmless(self) -> Iterator[None]:
+        """In shadow mode, log what fails instead of failing what the placement is not used for."""
+        try:
+            yield
+        except EdgeOrderError as error:
+            if not self.shadow:
+                raise
+            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error)
+
     def check_verbatim(self, instead: str) -> None:
         """Raise ValueError if the block holds more than the items that a face returns: labels would get lost."""
+        if self.shadow:
+            return
         if self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim):
             return
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"

@@ -34,7 +34,7 @@ def retrieving(retriever: Retriever) -> Callable[[str], Sequence[Any]]:
         if callable(method := getattr(retriever, name, None)):
             return method  # type: ignore[no-any-return]
     if callable(retriever):
-        return retriever  # type: ignore[no-any-return]
+        return retriever
     raise TypeError(f"a retriever is a callable, or has invoke or retrieve; this is {retriever!r:.60}")
 
 

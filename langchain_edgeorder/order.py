@@ -14,8 +14,9 @@ from typing_extensions import override
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
+from edgeorder.tracing import within
 from langchain_edgeorder.documents import Documents, with_body
-from langchain_edgeorder.events import adispatch, dispatch
+from langchain_edgeorder.events import adispatch, dispatch, trace_of
 
 
 def _loaded_prompt(value: Any) -> Any:
@@ -63,6 +64,7 @@ class EdgeOrder(
         date_key: The same for the date.
         page_key: The same for the page.
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder".
+        shadow: Return the documents untouched, and only record what would have been done.
 
     >>> from langchain_core.documents import Document
     >>> documents = [Document(text) for text in "ABCD"]
@@ -111,26 +113,26 @@ class EdgeOrder(
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the documents placed; `query` and `reserve` are taken as in `place`."""
         self.check_verbatim(_INSTEAD)
-        return self.placed(documents, self._place(documents, **kwargs))
+        return self._sent(documents, **kwargs)
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         self.check_verbatim(_INSTEAD)
-        return self.placed(documents, await self._aplace(documents, **kwargs))
+        return await self._asent(documents, **kwargs)
 
     @override
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
         self.check_verbatim(_INSTEAD)
-        return self.placed(documents, self._place(documents, query, callbacks))
+        return self._sent(documents, query, callbacks)
 
     @override
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
         self.check_verbatim(_INSTEAD)
-        return self.placed(documents, await self._aplace(documents, query, callbacks))
+        return await self._asent(documents, query, callbacks)
 
     @override
     def invoke(self, input: Sequence[Document], config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -161,7 +163,8 @@ class EdgeOrder(
         callbacks: Callbacks = None,
         reserve: Reserve | None = None,
     ) -> Placement:
-        placement = self.place_view(self._view(documents), query, reserve=reserve)
+        with within(trace_of(callbacks), shadow=self.shadow):
+            placement = self.place_view(self._view(documents), query, reserve=reserve)
         dispatch(placement, callbacks)
         return placement
 
@@ -172,9 +175,20 @@ class EdgeOrder(
         callbacks: Callbacks = None,
         reserve: Reserve | None = None,
     ) -> Placement:
-        placement = await self.aplace_view(self._view(documents), query, reserve=reserve)
+        with within(trace_of(callbacks), shadow=self.shadow):
+            placement = await self.aplace_view(self._view(documents), query, reserve=reserve)
         await adispatch(placement, callbacks)
         return placement
+
+    def _sent(self, documents: Sequence[Document], *args: Any, **kwargs: Any) -> list[Document]:
+        with self.harmless():
+            return self.placed(documents, self._place(documents, *args, **kwargs))
+        return list(documents)
+
+    async def _asent(self, documents: Sequence[Document], *args: Any, **kwargs: Any) -> list[Document]:
+        with self.harmless():
+            return self.placed(documents, await self._aplace(documents, *args, **kwargs))
+        return list(documents)
 
     def _view(self, documents: Sequence[Document]) -> Documents:
         return Documents(documents, self, self.document_prompt)

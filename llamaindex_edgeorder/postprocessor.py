@@ -7,6 +7,7 @@ from typing import Any
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index_instrumentation.span import active_span_id
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
@@ -14,6 +15,7 @@ from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from edgeorder.settings import PlacementSettings
+from edgeorder.tracing import within
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
@@ -47,6 +49,7 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         page_key: Default: "page_label".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
             the text for LLM and embedding.
+        shadow: Return the nodes untouched, and only record what would have been done.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> nodes = [NodeWithScore(node=TextNode(text=text)) for text in "ABCD"]
@@ -84,7 +87,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = self.place_view(self._view(nodes), query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = self.place_view(self._view(nodes), query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -93,7 +97,8 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
     ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await self.aplace_view(self._view(nodes), query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = await self.aplace_view(self._view(nodes), query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -102,7 +107,9 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, self.place(nodes, _query_of(query_bundle)))
+        with self.harmless():
+            return self.placed(nodes, self.place(nodes, _query_of(query_bundle)))
+        return list(nodes)
 
     @override
     @dispatcher.span
@@ -112,7 +119,9 @@ class EdgeOrderPostprocessor(PlacementSettings, BaseNodePostprocessor):
         if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
             return await super()._apostprocess_nodes(nodes, query_bundle)
         self.check_verbatim(_INSTEAD)
-        return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+        with self.harmless():
+            return self.placed(nodes, await self.aplace(nodes, _query_of(query_bundle)))
+        return list(nodes)
 
     def _view(self, nodes: Sequence[NodeWithScore]) -> Nodes:
         return Nodes(nodes, self)

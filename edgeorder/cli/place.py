@@ -56,7 +56,7 @@ def place(
         "layout": style.value,
     }
     make_plan(**settings)
-    out = Steady(sys.stdout)  # type: ignore[arg-type]
+    out = Steady(sys.stdout)
     for where, row in _rows(file):
         try:
             found = row["chunks"]

@@ -75,7 +75,7 @@ class Way(NamedTuple):
         if placement.call.plan.prompt is not None:
             text = placement.prompt
         else:
-            text = self.setup.prompt.around(placement.block.text, case.question, placement.block.citations)
+            text = self.setup.prompt.around(placement.block.text, case.question, tuple(placement.block.citations))
         gold = next((at for at, passage in enumerate(passages) if passage is case.gold), None)
         return text + self.setup.ending, None if gold is None else placement.block.numbers.get(gold)
 

@@ -181,7 +181,7 @@ class TestFields:
         shared = {
             name: field
             for name, field in PlacementSettings.model_fields.items()
-            if not name.endswith("_key") and name != "annotate"
+            if not name.endswith("_key") and name not in ("annotate", "shadow")
         }
         assert list(shared) == list(keywords)
         assert {name: field.default for name, field in shared.items()} == {
