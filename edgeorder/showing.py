@@ -8,13 +8,15 @@ from edgeorder.files import write_text
 from edgeorder.records import ChunkRecord, OrderRecord
 
 _STYLE = """
-:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:70rem;padding:1rem}
+:root{color-scheme:light dark}
+body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:70rem;padding:1rem;overflow-wrap:anywhere;
+background:#fff;color:#1d2430}@media(prefers-color-scheme:dark){body{background:#171c24;color:#e6eaf0}}
 h1{font-size:1.2rem}.columns{display:flex;gap:2rem;flex-wrap:wrap;align-items:flex-start}
 section{flex:1 1 20rem;min-width:0}ol{list-style:none;margin:0;padding:0}
 li{border:1px solid #8886;border-left:.6rem solid var(--c,#888);padding:.25rem .6rem;margin:.2rem 0;
-overflow-wrap:anywhere;unicode-bidi:isolate}
+unicode-bidi:isolate}
 .run{border-style:double;border-width:3px 3px 3px .6rem;margin-block:0}
-.weak{opacity:.75}b,small{unicode-bidi:isolate}small{display:block}p{margin:.3rem 0}
+.weak{border-style:dashed}b,small{unicode-bidi:isolate}small{display:block}p{margin:.3rem 0}
 pre{white-space:pre-wrap;max-height:12rem;overflow:auto;margin:.2rem 0;unicode-bidi:plaintext}
 """
 

@@ -6,15 +6,17 @@ Custom events never reach LangChain's tracers, LangSmith's among them; runs do.
 from typing import Any
 
 from langchain_core.callbacks import (
-    AsyncCallbackManager,
     BaseCallbackManager,
-    CallbackManager,
     Callbacks,
     adispatch_custom_event,
     dispatch_custom_event,
 )
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.config import (
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+    var_child_runnable_config,
+)
 
 from edgeorder.placement import Placement
 
@@ -29,8 +31,7 @@ def dispatch(placement: Placement, callbacks: Callbacks) -> None:
         return
     data = placement.record.to_dict()
     dispatch_custom_event(EVENT, data, config=config)
-    if isinstance(manager := config["callbacks"], CallbackManager):
-        manager.on_chain_start(None, _asked(data), name=EVENT).on_chain_end(data)
+    get_callback_manager_for_config(config).on_chain_start(None, _asked(data), name=EVENT).on_chain_end(data)
 
 
 async def adispatch(placement: Placement, callbacks: Callbacks) -> None:
@@ -40,11 +41,8 @@ async def adispatch(placement: Placement, callbacks: Callbacks) -> None:
         return
     data = placement.record.to_dict()
     await adispatch_custom_event(EVENT, data, config=config)
-    if isinstance(manager := config["callbacks"], CallbackManager):
-        manager.on_chain_start(None, _asked(data), name=EVENT).on_chain_end(data)
-    elif isinstance(manager, AsyncCallbackManager):
-        run = await manager.on_chain_start(None, _asked(data), name=EVENT)
-        await run.on_chain_end(data)
+    run = await get_async_callback_manager_for_config(config).on_chain_start(None, _asked(data), name=EVENT)
+    await run.on_chain_end(data)
 
 
 def trace_of(callbacks: Callbacks) -> str | None:

@@ -108,7 +108,7 @@ class TestEvent:
         assert name == "edgeorder"
         assert events.path(run_id) == path
         record = EdgeOrder(budget=600).place(documents).record
-        assert {**data, "time": "", "trace_id": None} == {**record.to_dict(), "time": ""}
+        assert {**data, "time": "", "trace_id": None, "query_id": None} == {**record.to_dict(), "time": ""}
         assert json.loads(json.dumps(data, allow_nan=False)) == data
         assert len(record.dropped) > 3  # the setting does something, and the record tells
         assert [chunk["index"] for chunk in data["chunks"]] == list(range(20))

@@ -52,7 +52,7 @@ def _fields(post: EdgeOrderPostprocessor) -> dict[str, Any]:
 
 
 def test_the_fields_are_the_keywords_of_place() -> None:
-    """Every keyword of `place` but the query is a field with the same default; the keys and `annotate` come on top."""
+    """Every keyword of `place` but the query is a field with the same default; keys, `annotate` and `shadow` on top."""
     keywords = {
         name: parameter.default
         for name, parameter in inspect.signature(edgeorder.place).parameters.items()
@@ -61,7 +61,7 @@ def test_the_fields_are_the_keywords_of_place() -> None:
     fields = {name: field.default for name, field in EdgeOrderPostprocessor.model_fields.items()}
     del fields["callback_manager"]
     keys = dict.fromkeys(f"{name}_key" for name in ("score", "source", "offset", "end", "title", "date", "page"))
-    own = {**keys, "annotate": False}
+    own = {**keys, "annotate": False, "shadow": False}
     assert fields == {**keywords, **own}
     assert set(PlacementSettings.model_fields) == set(fields)
 
@@ -114,7 +114,7 @@ def test_a_dump_is_plain_data_that_names_the_class() -> None:
         ("rerank", Rerank(by_length)),
         ("order", rotated),
         ("budget", Budget(100, counter=len)),
-        ("recorders", [log_record]),
+        ("recorders", [print]),
         ("score_key", len),
         ("source_key", len),
         ("offset_key", len),
