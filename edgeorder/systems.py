@@ -34,7 +34,7 @@ def retrieving(retriever: Retriever) -> Callable[[str], Sequence[Any]]:
         if callable(method := getattr(retriever, name, None)):
             return method  # type: ignore[no-any-return]
     if callable(retriever):
-        return retriever
+        return retriever  # type: ignore[no-any-return]
     raise TypeError(f"a retriever is a callable, or has invoke or retrieve; this is {retriever!r:.60}")
 
 
@@ -55,7 +55,7 @@ def placing_with(placer: Placer) -> Callable[[Sequence[Any], str], Placement]:
     if callable(method := getattr(placer, "place", None)):
         return method  # type: ignore[no-any-return]
     if callable(placer):
-        return placer  # type: ignore[no-any-return]
+        return placer
     raise TypeError(f"a placer is a callable, has place, or is a dict of keywords of place; this is {placer!r:.60}")
 
 

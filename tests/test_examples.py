@@ -256,3 +256,14 @@ def test_llamaindex_passes(run):
     answer, sources = out.split("The answer")[1].split("Its sources:")
     assert set(re.findall(r"\[\d+\]", answer)) == set(re.findall(r"^\[\d+\]", sources, re.MULTILINE)) != set()
     assert "long-stays §4, found at rank 1" in sources
+
+
+@pytest.mark.parametrize("name", ["langchain_explain.py", "llamaindex_explain.py"])
+def test_a_wrong_answer_of_a_real_model_is_explained(run, name):
+    """The local model's wrong answer ends in its cause: the gold chunk sat in the middle of a long block."""
+    pytest.importorskip("xllamacpp")
+    question, answer, cause, advice = run(name).splitlines()
+    assert re.fullmatch(r"Question: In which .*\?", question)
+    assert re.fullmatch(r"Answer:   '.*', where '.*' is right", answer)
+    assert re.fullmatch(r"Cause:    \S+-8 \(rank 9\) sat at position 9 of 20, a weak one .*", cause)
+    assert advice.startswith("Advice:   No order puts rank 9 on an edge")
