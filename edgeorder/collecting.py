@@ -5,18 +5,20 @@ They are the cases that the probe, the comparison and the audit read, with score
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgeorder.auditing import Question, questions_of
 from edgeorder.errors import EdgeOrderWarning
 from edgeorder.explaining import explain
 from edgeorder.gold import Gold
-from edgeorder.probe.cases import Case, CaseChunk, holds
 from edgeorder.records import OrderRecord, build_record, hash_of
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
+if TYPE_CHECKING:
+    from edgeorder.probe.cases import Case
 
-def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = None) -> list[Case]:
+
+def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = None) -> "list[Case]":
     """Return cases of what a retriever gives for questions, for `probe`, `compare` and `audit`.
 
     Args:
@@ -39,7 +41,7 @@ def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = 
     return _cases(labelled())
 
 
-def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str, Any]]) -> list[Case]:
+def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str, Any]]) -> "list[Case]":
     """Return cases of what a log says was retrieved.
 
     Args:
@@ -62,7 +64,7 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
     return _cases((wanted[key], record) for key, record in found.items())
 
 
-def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> list[Case]:
+def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[Case]":
     cases: list[Case] = []
     rows = 0
     for row, record in labelled:
@@ -83,7 +85,9 @@ def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> list[Ca
     return cases
 
 
-def _case(row: Mapping[str, Any], question: Question, record: OrderRecord, number: int) -> Case | None:
+def _case(row: Mapping[str, Any], question: Question, record: OrderRecord, number: int) -> "Case | None":
+    from edgeorder.probe.cases import Case, CaseChunk, holds
+
     answers = row.get("answers") or ()
     aliases = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
     if not aliases:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgeorder.explaining import strong_positions
-from edgeorder.probe.cases import Case, CaseChunk
-from edgeorder.probe.grading import contains
-from edgeorder.probe.trials import as_chunk, gold_rank
 from edgeorder.profile import PositionProfile
 from edgeorder.records import expected_at
 from edgeorder.systems import Placer, placing_chunks
+
+if TYPE_CHECKING:
+    from edgeorder.probe.cases import Case, CaseChunk
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Prediction:
 
 def predict(
     profile: PositionProfile,
-    cases: Sequence[Case],
+    cases: "Sequence[Case]",
     placers: Mapping[str, Placer],
     *,
     floor: float = 0.0,
@@ -84,12 +84,15 @@ def predict(
 def _predicted(
     name: str,
     placer: Placer,
-    cases: Sequence[Case],
-    lists: Sequence[Sequence[CaseChunk]],
+    cases: "Sequence[Case]",
+    lists: "Sequence[Sequence[CaseChunk]]",
     profile: PositionProfile,
     floor: float,
     curves: dict[int, tuple[float, ...]],
 ) -> Prediction:
+    from edgeorder.probe.grading import contains
+    from edgeorder.probe.trials import as_chunk
+
     place = placing_chunks(placer)
     each: list[float] = []
     inside = strong = chunks = 0
@@ -123,8 +126,10 @@ def _predicted(
     )
 
 
-def _list(case: Case, seed: int) -> list[CaseChunk]:
+def _list(case: "Case", seed: int) -> "list[CaseChunk]":
     """Return the passages of a case by rank; the gold one is missing if its rank lies beyond them."""
+    from edgeorder.probe.trials import gold_rank
+
     rank = gold_rank(case, len(case.distractors) + 1, seed)
     if rank > len(case.distractors) + 1:
         return list(case.distractors)

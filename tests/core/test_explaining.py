@@ -209,6 +209,9 @@ def test_a_min_score_on_a_scale_is_told_on_that_scale() -> None:
 @pytest.mark.parametrize("overflow", ["truncate", "compress"])
 def test_an_answer_that_was_cut_out_is_shortened_away(overflow: Any) -> None:
     """The kept spans say what the model still saw; without the text it is unknown, with it it is told."""
+    if overflow == "compress":
+        pytest.importorskip("sentencex")
+        pytest.importorskip("bm25s")
     body = "The rule of {0} is kind. It was written in spring. The answer{0} stands here. Nothing follows it. "
     rain = "It rained for days. " * 8
     chunks = [Chunk(body.format(at) + rain + f"So ended last{at}.", id=f"c{at}") for at in range(6)]
