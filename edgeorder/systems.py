@@ -55,7 +55,7 @@ def placing_with(placer: Placer) -> Callable[[Sequence[Any], str], Placement]:
     if callable(method := getattr(placer, "place", None)):
         return method  # type: ignore[no-any-return]
     if callable(placer):
-        return placer
+        return placer  # type: ignore[no-any-return]
     raise TypeError(f"a placer is a callable, has place, or is a dict of keywords of place; this is {placer!r:.60}")
 
 
@@ -73,5 +73,5 @@ def named_placer(name: str) -> dict[str, Any]:
 def placing_chunks(placer: Placer) -> Callable[[Sequence[Chunk], str], Placement]:
     """Return a placer that takes chunks: an adapter's settings serve too, without its framework's objects."""
     if callable(method := getattr(placer, "place_view", None)):
-        return lambda chunks, question: method(ChunkList(chunks), question)  # type: ignore[no-any-return]
+        return lambda chunks, question: method(ChunkList(chunks), question)
     return placing_with(placer)
