@@ -57,11 +57,7 @@ def _lines(label: str, every: float, unit: str) -> Iterator[Step]:
             since, before = seen[0]
             seen.append((now, done))
             left = (total - done) * (now - since) / (done - before) if done > before else None
-            of = (
-                f"{done} of at most {total} {unit} done, {_time(left)} left"
-                if total
-                else f"none of the {unit} is done yet"
-            )
+            of = f"{done} of at most {total} {unit}s done, {_time(left)} left" if total else f"no {unit} is done yet"
             say(f"{label}: {of}")
 
     thread = threading.Thread(target=run, name="edgeorder-progress", daemon=True)
