@@ -9,6 +9,7 @@ import gzip
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 import warnings
@@ -24,7 +25,8 @@ from langchain_core.documents import Document
 from llama_index.core.postprocessor import LongContextReorder as LlamaLongContextReorder
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from edgeorder import Budget, Chunk, place, tiktoken_counter
+from edgeorder import Budget, Chunk, JsonlRecorder, audit, place, read_records, tiktoken_counter
+from edgeorder.summarising import Summary
 from langchain_edgeorder import EdgeOrder
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
@@ -173,6 +175,39 @@ def _survival(rows: list[dict[str, Any]], tokens: int, overflow: Any) -> str:
     return f"{answered}, {kept / len(rows):.1f}"
 
 
+def recording() -> None:
+    """Show what a record costs, and what a summary of many holds."""
+    chunks = [Chunk(f"{i} " + "word " * 150, source=f"doc{i}.md", score=1 - i / 30, id=f"c{i}") for i in range(20)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "log.jsonl")
+        recorder = JsonlRecorder(path)
+        bare, recorded = fastest(lambda: place(chunks), lambda: place(chunks, recorders=[recorder]))
+        print(f"recording 20 chunks to JSONL: {recorded - bare:.0f} us over {bare:.0f} us; reach < 200 us")
+        line = path.read_bytes().splitlines(keepends=True)[0]
+        for count in (1_000, 10_000):
+            path.write_bytes(line * count)
+            summary = Summary()
+            tracemalloc.start()
+            for record in read_records(path):
+                summary.add(record)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            print(f"  {summary.placements:,} records of {len(line):,} bytes summarised: peak {peak / 1e6:.2f} MB")
+    asked = [{"question": f"question {i}", "gold": f"c{i % 25}"} for i in range(1_000)]
+    start = time.perf_counter()
+    found = audit(lambda question: chunks, {"budget": Budget(2_500)}, asked)
+    print(f"audit of {len(found.rows):,} questions, k=20: {time.perf_counter() - start:.1f} s; reach < 15 s")
+
+
 if __name__ == "__main__":
-    for measure in (against_langchain, against_llama_index, packing, imports, memory, auto_reasons, compression):
+    for measure in (
+        against_langchain,
+        against_llama_index,
+        packing,
+        imports,
+        memory,
+        recording,
+        auto_reasons,
+        compression,
+    ):
         measure()

@@ -6,7 +6,7 @@ from edgeorder.auto import Auto
 from edgeorder.budget import Budget
 from edgeorder.chunk import Chunk, ChunkView, TokenCounter
 from edgeorder.errors import BudgetError, CounterError, EdgeOrderError, EdgeOrderWarning, RerankError
-from edgeorder.listening import capture
+from edgeorder.listening import capture, lost_records, record_answer
 from edgeorder.orders import ORDERS, Order
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
@@ -15,15 +15,28 @@ from edgeorder.prompting import Prompt
 from edgeorder.rendering import Block, Layout
 from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
+from edgeorder.tracing import trace
 
 if TYPE_CHECKING:
+    from edgeorder.auditing import audit
     from edgeorder.citing import CitationFilter
+    from edgeorder.collecting import cases_from
+    from edgeorder.explaining import explain
+    from edgeorder.finding import Finding
+    from edgeorder.gold import Gold
+    from edgeorder.predicting import predict
     from edgeorder.recorders import JsonlRecorder, log_record, read_records
     from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
 _LAZY = {
     "CitationFilter": "edgeorder.citing",
+    "predict": "edgeorder.predicting",
+    "audit": "edgeorder.auditing",
+    "cases_from": "edgeorder.collecting",
+    "Finding": "edgeorder.finding",
+    "explain": "edgeorder.explaining",
+    "Gold": "edgeorder.gold",
     "JsonlRecorder": "edgeorder.recorders",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.recorders",
@@ -46,6 +59,8 @@ __all__ = [
     "Dropped",
     "EdgeOrderError",
     "EdgeOrderWarning",
+    "Finding",
+    "Gold",
     "JsonlRecorder",
     "Layout",
     "Order",
@@ -58,11 +73,18 @@ __all__ = [
     "TokenCounter",
     "aplace",
     "approximate_counter",
+    "audit",
     "capture",
+    "cases_from",
+    "explain",
     "log_record",
+    "lost_records",
     "place",
+    "predict",
     "read_records",
+    "record_answer",
     "tiktoken_counter",
+    "trace",
 ]
 
 

@@ -4,17 +4,21 @@ An adapter is a subclass of each, with the methods that its framework calls; `ex
 The contract that every adapter keeps stands in `tests/adapters`: to have it checked, describe the adapter in a harness.
 """
 
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
 from edgeorder.budget import Reserve, as_budget
 from edgeorder.chunk import ChunkView, Label, Locations, check_items
+from edgeorder.errors import EdgeOrderError
 from edgeorder.metadata import Key, read, read_locations
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.rendering import as_layout
 from edgeorder.settings import PlacementSettings
+from edgeorder.tracing import within
 
 T = TypeVar("T")
 
@@ -123,21 +127,27 @@ class Adapter(PlacementSettings):
             query: The question.
             reserve: What this request adds to the reserve of the budget: tokens or texts.
         """
-        return place(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        with within(None, shadow=self.shadow):
+            return place(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     async def aplace(
         self, items: Sequence[Any], query: str | None = None, /, *, reserve: Reserve | None = None
     ) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        with within(None, shadow=self.shadow):
+            return await aplace(self.view(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     def placed(self, items: Sequence[T], placement: Placement) -> list[T]:
         """Return the items of a placement: the very objects, or copies where something was changed.
+
+        In shadow mode these are all of them, as they came in.
 
         Args:
             items: What was placed.
             placement: What `place` made of them.
         """
+        if self.shadow:
+            return list(items)
         placed = placement.apply(items)
         if placement.texts or self.annotate:
             notes = placement.record.placed if self.annotate else ()
@@ -159,16 +169,30 @@ class Adapter(PlacementSettings):
             ValueError: If layout or prompt hold more than the items: labels or the question would get lost.
         """
         self.check_verbatim()
-        return self.placed(items, self.place(items, query, **request))
+        with self.harmless():
+            return self.placed(items, self.place(items, query, **request))
+        return list(items)
 
     async def aplaced_items(self, items: Sequence[T], query: str | None = None, **request: Any) -> list[T]:
         """The same, never blocking the event loop."""
         self.check_verbatim()
-        return self.placed(items, await self.aplace(items, query, **request))
+        with self.harmless():
+            return self.placed(items, await self.aplace(items, query, **request))
+        return list(items)
+
+    @contextmanager
+    def harmless(self) -> Iterator[None]:
+        """In shadow mode, log what fails instead of failing what the placement is not used for."""
+        try:
+            yield
+        except EdgeOrderError as error:
+            if not self.shadow:
+                raise
+            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error)
 
     def check_verbatim(self) -> None:
         """Raise ValueError if the block holds more than the items."""
-        if self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim):
+        if self.shadow or (self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim)):
             return
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
         raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {self.instead}")

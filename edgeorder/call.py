@@ -8,6 +8,7 @@ from edgeorder.plan import Plan
 from edgeorder.ranking import as_score
 from edgeorder.scoring import Reranked
 from edgeorder.selecting import Cut, with_min_score, with_top_n, without_duplicates
+from edgeorder.tracing import Circumstances
 
 
 class Call(NamedTuple):
@@ -20,6 +21,7 @@ class Call(NamedTuple):
         time: Seconds since the epoch.
         ranking: Input indices, best first.
         reranked: What the scorer said, if one ran.
+        circumstances: What surrounds it: the trace, and whether it only shadows.
     """
 
     view: ChunkView
@@ -28,6 +30,7 @@ class Call(NamedTuple):
     time: float
     ranking: Sequence[int]
     reranked: Reranked | None
+    circumstances: Circumstances = Circumstances()
 
     @property
     def scores(self) -> Sequence[float | None] | None:

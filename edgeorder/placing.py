@@ -22,6 +22,7 @@ from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
 from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.tracing import circumstances
 
 
 def place(
@@ -140,7 +141,7 @@ def _ranked(view: ChunkView, plan: Plan, query: str | None, reranked: Reranked |
         ranking = reranked.order(ranking)
     elif plan.rank_by == "input":
         warn_if_placed_already(view)
-    return Call(view, plan, query, time.time(), ranking, reranked)
+    return Call(view, plan, query, time.time(), ranking, reranked, circumstances())
 
 
 def _prepared(call: Call) -> tuple[Sequence[int], list[Cut], Room | None, Sequence[str]]:

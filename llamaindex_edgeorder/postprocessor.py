@@ -7,6 +7,7 @@ from typing import Any
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index_instrumentation.span import active_span_id
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
@@ -14,6 +15,7 @@ from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
+from edgeorder.tracing import within
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
@@ -45,6 +47,7 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
         page_key: Default: "page_label".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
             the text for LLM and embedding.
+        shadow: Return the nodes untouched, and only record what would have been done.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> nodes = [NodeWithScore(node=TextNode(text=text)) for text in "ABCD"]
@@ -87,7 +90,8 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = super().place(nodes, query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = super().place(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -97,7 +101,8 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await super().aplace(nodes, query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = await super().aplace(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 

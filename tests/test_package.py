@@ -80,7 +80,7 @@ def test_all_is_complete_and_sorted(package: str) -> None:
     assert set(names) <= set(dir(module))
 
 
-ELSEWHERE = {"_replace", "_fields", "_asdict", "_make", "_getframe", "_exit"}
+ELSEWHERE = {"_replace", "_fields", "_field_defaults", "_asdict", "_make", "_getframe", "_exit"}
 """Names of NamedTuple and of Python's own that are documented in spite of their underscore."""
 OF_LLAMAINDEX = {  # `room` looks into engines that have no public way to tell how they fill their prompt
     *("_response_synthesizer", "_get_response_synthesizer", "_query_engine", "_memory", "_prompt_helper", "_llm"),
