@@ -11,7 +11,19 @@ import pytest
 from harness import Harness
 from harnesses import ADAPTERS, HARNESSES, PROFILE, each
 
-from edgeorder import ORDERS, Auto, Budget, JsonlRecorder, Layout, PositionProfile, Prompt, Rerank, log_record, place
+from edgeorder import (
+    ORDERS,
+    Auto,
+    Budget,
+    JsonlRecorder,
+    Layout,
+    OrderRecord,
+    PositionProfile,
+    Prompt,
+    Rerank,
+    log_record,
+    place,
+)
 from edgeorder.settings import PlacementSettings
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -129,7 +141,8 @@ def test_numbers_of_numpy_in_what_a_call_takes(adapter: Harness) -> None:
     placer = adapter.placer(budget=counting, rerank=lambda query, texts: np.arange(len(texts)))
     placement = placer.place(items, "?", reserve=np.int64(10))
     assert placement == placer.place(items, "?", reserve=10)
-    assert json.loads(placement.record.to_json()) == placement.record.to_dict() | {"time": placement.record.time}
+    assert OrderRecord.from_json(placement.record.to_json()) == placement.record
+    assert json.loads(json.dumps(placement.record.to_dict(), allow_nan=False)) == placement.record.to_dict()
     assert [one.indices for one in placement.passes(np.int64(30))] == [one.indices for one in placement.passes(30)]
 
 
