@@ -275,7 +275,10 @@ def test_an_unloadable_model_ends_the_run_or_is_told_in_each_row() -> None:
             Absent.tries += 1
             raise RerankError("no such model")
 
-        def _predict(self, pairs: list[Any]) -> Any:
+        def _model(self) -> None:
+            self._reader()
+
+        def _predict(self, pairs: list[Any], stop: Any) -> Any:
             raise AssertionError
 
     with pytest.raises(RerankError, match="no such model"):

@@ -136,4 +136,4 @@ def test_a_summary_holds_no_record(tmp_path: Path) -> None:
     peak()
     small = peak()
     write(str(path), 300)
-    assert peak() < small * 1.1
+    assert peak() < small * 2
