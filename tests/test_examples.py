@@ -200,7 +200,8 @@ def test_llamaindex_query_engine(run):
     placed = re.findall(r"^ +(\d+) +(\d+) +\d+  (\S+ §\d+)$", out, re.MULTILINE)
     assert [int(position) for position, _, _ in placed] == list(range(len(placed)))
     run_of_neighbours = [node for _, _, node in placed if node.startswith("long-stays")]
-    assert run_of_neighbours == sorted(run_of_neighbours)
+    # The run is split where it would push the best chunk too far down; its parts keep their reading order.
+    assert sum(one > after for one, after in pairwise(run_of_neighbours)) <= 1
     assert len(placed) + len(re.findall("^ dropped", out, re.MULTILINE)) == 20
 
 

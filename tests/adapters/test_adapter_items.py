@@ -157,7 +157,7 @@ class TestCopies:
     @ADAPTERS
     @pytest.mark.parametrize("annotate", [False, True])
     def test_shortened(self, adapter: Harness, items: list[Any], annotate: bool) -> None:
-        """A shortened copy has a body that ends with a sentence and a mark, and everything else of the item; what comes back,
+        """A shortened copy ends with a sentence and a mark, and has everything else of the item; what comes back,
         joined, is the block that was counted."""
         placer = adapter.placer(budget=TRUNCATE, order="relevance", reading="off", annotate=annotate)
         placement = placer.place(items)
