@@ -21,6 +21,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placing.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/reranking.py
 	$(BIN)/python benchmarks/power.py
 
