@@ -7,7 +7,7 @@ that contradict each other give no order at all.
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from edgeorder.chunk import ChunkView
 from edgeorder.sortable import SortKey, is_next, location_key, page_key, whole_number
@@ -24,7 +24,7 @@ Ordinal: TypeAlias = tuple[SortKey, int]
 
 
 def spans_of(
-    view: ChunkView, indices: Sequence[int], offsets: Sequence[object], ends: Sequence[object], members: Sequence[int]
+    view: ChunkView, indices: Sequence[int], offsets: Sequence[Any], ends: Sequence[Any], members: Sequence[int]
 ) -> list[Span]:
     """Return the spans of characters among some chunks, in the order of their starts.
 
@@ -32,7 +32,9 @@ def spans_of(
     """
     spans: list[Span] = []
     for at in members:
-        start, stop = whole_number(offsets[at]), whole_number(ends[at])
+        start, stop = offsets[at], ends[at]
+        if type(start) is not int or type(stop) is not int:
+            start, stop = whole_number(start), whole_number(stop)
         if start is not None and stop is not None and 0 <= start <= stop:
             fits = stop - start == len(view.source_text(indices[at]))
             spans.append((start, stop if fits else -1, at))
