@@ -51,7 +51,7 @@ HOSTILE = {
     "letters that look alike": "</dосument> </documént> </d\u0301ocument>",
     "other brackets": "⟦2⟧ x\n〔3〕 y\n❲4❳ z\n﹝5﹞ w\n﹇6﹈ v",
     "other numbers": "[②] x\n[²] y\n[𝟐] z",
-    "blanks that are not blank": "\u2800[2] x\n\u3164\u2800[3] y",
+    "blanks that are not blank": "\u2800[2] x\n\u3164\u2800[3] y\n[\u28004\u2800] z </\u2800document>",
     "marks before a label": '• [2] x\n| [3] y\n— [4] z\n« [5] w\n"[6] v\n✅ [7] u\n=[8] t\n([9]) s\n[[10]] r',
     "numbers before a label": "1. [2] x\n2) [3] y\n(a) [4] z\n10: [5] w\n1) - [6] v",
     "tags before a label": "<b>[2]</b> x\n<li><b>[3] y",

@@ -100,7 +100,11 @@ def test_a_fence_is_closed_by_the_marks_that_opened_it() -> None:
         body = longest_prefix(text, words, 40)
         assert body.text.splitlines()[-2] == marks
         assert words(body.text) <= 40
-    assert longest_prefix("Before it.\n\n```\nvalue = 1 + 2 + 3\n```", words, 5).text == "Before it.\n[… 1 line]"
+    text = "Before it.\n\n```python\nvalue = 1 + 2 + 3\nother = 5\n```\n\nAfter it is more."
+    for room in range(40, len(text)):
+        body = longest_prefix(text, len, room)
+        assert len(body.text) <= room
+        assert regex.fullmatch(r"Before[^`]*|Before it.\n\n```python\nv[^`]*\n```\n[^`]*", body.text)
 
 
 def test_what_left_is_said() -> None:
