@@ -1,10 +1,10 @@
 """What is left of texts: `python benchmarks/text.py`, or `python benchmarks/text.py cases 100000 [first seed]`.
 
 The first measures what `overflow="compress"` keeps, beside dropping whole chunks and beside `trimwise`; figures on real
-questions need the data set that `NQ` names. The second tries generated documents of every kind with every counter.
+questions need `nq-retrieved.jsonl.gz` in $EDGEORDER_DATA. The second tries generated documents of every kind with every
+counter.
 """
 
-import gzip
 import json
 import os
 import sys
@@ -15,20 +15,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "text", "core"))
+from datafiles import NQ_RETRIEVED, rows
 from handbook import HANDBOOK
 
 from edgeorder import Budget, Chunk, place, tiktoken_counter
 
-ROOT = Path(__file__).parents[1]
-NQ = ROOT.parent / "shared" / "data" / "nq-retrieved.jsonl.gz"
 BUDGETS = (300, 500, 1000, 1500)
 COUNT = tiktoken_counter("o200k_base")
 NAMES = ("Oslo", "Rome", "Paris", "Lyon", "Turin", "Bonn", "Graz", "Bern", "Porto", "Vigo", "Lodz", "Brno", "Riga")
 
 
-def rows_of_nq() -> list[dict[str, Any]]:
-    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def questions() -> list[dict[str, Any]]:
+    return rows(NQ_RETRIEVED)
 
 
 def table(random: Random) -> tuple[str, str, str]:
@@ -100,7 +99,7 @@ def array(random: Random) -> tuple[str, str, str]:
 
 def asked_for() -> None:
     """One row, function, item, turn or entry is asked for, among real passages: is it in the block?"""
-    rows = rows_of_nq()
+    rows = questions()
     for make, budgets in (
         (table, (300, 500, 1000)),
         (code, (500,)),
@@ -131,7 +130,7 @@ def compressed(chunks: Sequence[Chunk], query: str, tokens: int, how: Any, layou
 
 def survival() -> None:
     """Real questions: does the gold passage still hold an answer, how many ranks are shown, how much room is used?"""
-    rows = rows_of_nq()
+    rows = questions()
     for layout in ("plain", "numbered"):
         for inserted in (False, True):
             for tokens in BUDGETS:
@@ -168,7 +167,7 @@ def beside_trimwise() -> None:
     trimmer = Trimmer()
     for tokens in BUDGETS:
         answered = 0
-        for row in rows_of_nq():
+        for row in questions():
             sources = [
                 ContextSource(text=chunk["text"], prefix=f"[{number}] {chunk['title']}\n")
                 for number, chunk in enumerate(row["chunks"], start=1)
@@ -203,7 +202,7 @@ def languages() -> None:
 def speed() -> None:
     """Compressing 1,000 chunks of 150 tokens into 6,000, beside counting them."""
     random = Random(1)
-    words = [chunk["text"] for row in rows_of_nq() for chunk in row["chunks"]]
+    words = [chunk["text"] for row in questions() for chunk in row["chunks"]]
     chunks = []
     for _ in range(1000):
         text = " ".join(random.sample(words, 3))
@@ -228,7 +227,6 @@ def speed() -> None:
 
 def cases(n: int, first: int = 0) -> None:
     """Try generated documents of every kind with every counter; print what does not hold."""
-    sys.path[:0] = [str(ROOT / "tests" / "text"), str(ROOT / "tests" / "core")]
     import regex
     from counters import COUNTERS
     from documents import document
@@ -292,7 +290,7 @@ if __name__ == "__main__":
     else:
         for measure in (asked_for, survival, beside_trimwise, languages, speed):
             print(measure.__doc__)
-            if measure is languages or NQ.exists():
+            if measure is languages or questions():
                 measure()
             else:
-                print(f"  no {NQ.name} here")
+                print(f"  no {NQ_RETRIEVED} here")

@@ -1,7 +1,5 @@
 """`overflow="compress"`: units of the chunks leave so that more chunks fit, and it shows."""
 
-import gzip
-import json
 import re
 import sys
 import warnings
@@ -37,16 +35,9 @@ from edgeorder.rendering import split_block
 sys.path.append(str(Path(__file__).parents[1] / "text"))
 sys.path.append(str(Path(__file__).parents[1] / "core"))
 from counters import COUNTERS, words
+from datafiles import NQ_RETRIEVED, rows
 from documents import document, markdown_table
 
-NQ = next(
-    (
-        path
-        for parent in Path(__file__).parents
-        if (path := parent / "shared" / "data" / "nq-retrieved.jsonl.gz").is_file()
-    ),
-    None,
-)
 MARK = "[…]"
 
 
@@ -420,16 +411,14 @@ def test_counts_grow_with_the_text_and_not_faster() -> None:
     assert counts(100) < 6 * counts(25)
 
 
-@pytest.mark.skipif(NQ is None, reason="the shared data is not here")
+@pytest.mark.skipif(not rows(NQ_RETRIEVED), reason=f"no {NQ_RETRIEVED} here")
 @pytest.mark.parametrize("tokens", [300, 500])
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 def test_the_answer_survives_at_least_as_often_as_when_whole_chunks_are_dropped(tokens: int) -> None:
     """On real questions with 20 retrieved chunks, the gold chunk still holds the answer in no fewer cases."""
-    assert NQ is not None
-    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    by_skip, by_compress = (sum(_survives(row, tokens, how) for row in rows) for how in ("skip", "compress"))
-    print(f"{tokens} tokens, {len(rows)} questions: the answer survives skip {by_skip}, compress {by_compress}")
+    questions = rows(NQ_RETRIEVED)
+    by_skip, by_compress = (sum(_survives(row, tokens, how) for row in questions) for how in ("skip", "compress"))
+    print(f"{tokens} tokens, {len(questions)} questions: the answer survives skip {by_skip}, compress {by_compress}")
     assert by_compress >= by_skip > 0
 
 
