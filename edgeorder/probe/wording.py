@@ -11,6 +11,7 @@ from edgeorder.probe.evidence import CLAIM
 from edgeorder.probe.faults import Fault
 from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.shares import Share
+from edgeorder.profile import gain_words
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
 ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
@@ -157,6 +158,9 @@ def facts(length: LengthResult) -> dict[str, str]:
             f"{name} {percent(shares[name])}" for name in sorted(shares, key=lambda name: -shares[name])
         ),
     }
+    if length.verdict.kind != "invalid":
+        decided = length.decision
+        found["Order"] = f"{decided.order}, {gain_words(decided.order, decided.gain, decided.low, decided.high)}"
     if length.dropped:
         found["Unusable replies"] = " ".join(fault_lines(length.faults))
     if length.cut.right:
