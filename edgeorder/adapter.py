@@ -96,20 +96,23 @@ class ItemView(ChunkView, Generic[T]):
 
 
 class Adapter(PlacementSettings):
-    """Settings that place a framework's items. What the framework calls is a line or two over these methods."""
+    """Settings that place a framework's items. What the framework calls is a line or two over these methods.
+
+    An adapter writes `view` and `copied`. They are not declared abstract, since LlamaIndex opens a span of its own for
+    each call of a method that implements an abstract one.
+    """
 
     instead: ClassVar[str] = "Use place(items, query).block or .prompt."
     """Where users find what cannot be returned as items."""
 
-    @abstractmethod
     def view(self, items: Sequence[Any]) -> ChunkView:
         """Return the chunks of items.
 
         Raises:
             TypeError: For an item of another kind, naming its index and type.
         """
+        raise NotImplementedError(f"{type(self).__name__} must say how its items are read: write view(items)")
 
-    @abstractmethod
     def copied(self, item: Any, body: str | None, added: Mapping[str, Any]) -> Any:
         """Return a copy of an item that shares nothing with it that anybody would change.
 
@@ -118,6 +121,7 @@ class Adapter(PlacementSettings):
             body: The text of the copy; None for the item's.
             added: What is written into its metadata, out of sight of models where the framework can do that.
         """
+        raise NotImplementedError(f"{type(self).__name__} must say how its items are copied: write copied(...)")
 
     def place(self, items: Sequence[Any], query: str | None = None, /, *, reserve: Reserve | None = None) -> Placement:
         """Return the placement of items.

@@ -12,8 +12,10 @@ _MOST = 100  # chunks that a span tells; backends cut spans with many attributes
 
 def send_span(placement: Placement) -> None:
     """Send the span of a placement, if somebody records spans. It holds ids and scores, and no text."""
-    tracer = telemetry.get_tracer("edgeorder")
-    span = tracer.start_span("edgeorder", start_time=int(placement.call.time * 1e9))
+    provider = telemetry.get_tracer_provider()
+    if isinstance(provider, telemetry.ProxyTracerProvider):  # nobody has set one up
+        return
+    span = provider.get_tracer("edgeorder").start_span("edgeorder", start_time=int(placement.call.time * 1e9))
     if not span.is_recording():
         return
     try:

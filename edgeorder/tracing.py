@@ -46,17 +46,23 @@ def trace(id: object) -> Iterator[str]:
         _current.reset(token)
 
 
-@contextmanager
-def within(run: object, *, shadow: bool) -> Iterator[None]:
+class within:  # noqa: N801 - a context manager, named as one; a class, since every call of an adapter enters it
     """Name the run that an adapter found itself in, unless the caller named a trace.
 
     Args:
         run: The framework's id of the run; None for none.
         shadow: Whether the placement is only recorded.
     """
-    trace_id = _current.get().trace_id
-    token = _current.set(Circumstances(trace_id if trace_id is not None or run is None else str(run), shadow))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+
+    __slots__ = ("_run", "_shadow", "_token")
+
+    def __init__(self, run: object, *, shadow: bool) -> None:
+        self._run, self._shadow = run, shadow
+
+    def __enter__(self) -> None:
+        trace_id, run = _current.get().trace_id, self._run
+        named = trace_id if trace_id is not None or run is None else str(run)
+        self._token = _current.set(Circumstances(named, self._shadow))
+
+    def __exit__(self, *exception: object) -> None:
+        _current.reset(self._token)
