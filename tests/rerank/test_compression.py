@@ -196,6 +196,39 @@ def test_what_skip_keeps_compress_keeps(seed: int, counter: str, room: int, styl
     assert kept[0] <= kept[1]
 
 
+def short_sentences(random: Random) -> list[Chunk]:
+    """Chunks so small that the tokens which joining saves let one more of them in."""
+    words = "limit speed city rule since refund order until staff open night rail fare".split()
+    sentence = lambda: " ".join(random.choice(words) for _ in range(random.randint(3, 9))).capitalize() + "."  # noqa: E731
+    return [Chunk(" ".join(sentence() for _ in range(random.randint(1, 5)))) for _ in range(random.randint(3, 8))]
+
+
+@pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_skip_keeps_since_joining_saves_tokens_compress_keeps(seed: int) -> None:
+    """Joined, a block may be shorter than the sum of its parts: what `skip` makes of that, compression makes too."""
+    random, count = Random(seed), tiktoken_counter("o200k_base")
+    chunks = short_sentences(random)
+    for size in range(1, len(chunks)):
+        room = count("\n\n".join(chunk.text for chunk in chunks[:size]))
+        by_skip, by_compress = (
+            place(chunks, query="City fare?", budget=Budget(room, count, how), reading="off")
+            for how in ("skip", "compress")
+        )
+        assert set(by_skip.indices) <= set(by_compress.indices)
+        assert (by_compress.tokens or 0) <= room
+
+
+def test_room_that_joining_saves_is_filled_with_shortened_chunks_too() -> None:
+    """Where only the joined text shows that all of `skip` fits, compression still puts parts of others beside it."""
+    chunks, count = short_sentences(Random(6)), tiktoken_counter("o200k_base")
+    by_skip, by_compress = (
+        place(chunks, query="City fare?", budget=Budget(87, count, how), reading="off") for how in ("skip", "compress")
+    )
+    assert set(by_skip.indices) < set(by_compress.indices)
+
+
 def test_a_giant_does_not_push_out_what_fits() -> None:
     """A chunk that cannot shrink leaves first: here it is one line of code that is longer than the room."""
     giant = "value = '" + "x " * 300 + "'"
