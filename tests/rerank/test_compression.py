@@ -236,9 +236,9 @@ def test_what_skip_keeps_since_joining_saves_tokens_compress_keeps(seed: int) ->
 
 def test_room_that_joining_saves_is_filled_with_shortened_chunks_too() -> None:
     """Where only the joined text shows that all of `skip` fits, compression still puts parts of others beside it."""
-    chunks, count = short_sentences(Random(6)), tiktoken_counter("o200k_base")
+    chunks, count = short_sentences(Random(4)), tiktoken_counter("o200k_base")
     by_skip, by_compress = (
-        place(chunks, query="City fare?", budget=Budget(87, count, how), reading="off") for how in ("skip", "compress")
+        place(chunks, query="City fare?", budget=Budget(42, count, how), reading="off") for how in ("skip", "compress")
     )
     assert set(by_skip.indices) < set(by_compress.indices)
 
