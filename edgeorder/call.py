@@ -52,6 +52,7 @@ def select(call: Call) -> tuple[Sequence[int], list[Cut]]:
         cuts += out
     if plan.min_score is not None:
         if call.scores is not None and plan.rerank is not None:
+            plan.rerank.check_scale(plan.min_score, call.scores)
             judged = [plan.rerank.scaled(score) for score in call.scores]
         else:
             judged = [as_score(score) for score in view.scores()]
