@@ -25,6 +25,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placing.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/reranking.py
 	$(BIN)/python benchmarks/power.py
 	$(BIN)/python benchmarks/deciding.py

@@ -20,7 +20,7 @@ from edgeorder import Budget, Chunk, approximate_counter, place
 from edgeorder.batch import PlaceBatch, place_table
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "batch"), str(ROOT / "tests" / "rerank")]
+sys.path.extend((str(ROOT / "tests" / "batch"), str(ROOT / "tests" / "rerank")))
 
 SENTENCE = "The committee approved item {} of the revised travel policy after a short discussion on costs. "
 

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
-from published import CURVES, Reader, lost, readers, readings, rows
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "probe"))
+from datafiles import rows
+from published import CURVES, Reader, lost, readers, readings
 from tables import table
 
 from edgeorder.orders import ORDERS

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "probe"))
 from published import lost, readings
 from tables import table
 
 from edgeorder.orders import ORDERS
 from edgeorder.probe.answers import AnswerCache
-from edgeorder.probe.cases import load_cases
 from edgeorder.probe.likelihood import AT_LEAST, LikelihoodResult, likelihood_lines, quick
+from edgeorder.probe.loading import load_cases
 from edgeorder.probe.local import LocalModel
 
 RUNS, LEFT = 60, 15  # runs, and questions that must be left to judge by

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
-from published import CURVES, lost, readers, readings, rows
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "probe"))
+from datafiles import rows
+from published import CURVES, lost, readers, readings
 from tables import table
 
 from edgeorder.orders import ORDERS

@@ -5,17 +5,15 @@ fastest rounds: the least disturbed by whatever else the machine does. Nothing h
 project set out for.
 """
 
-import gzip
-import json
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the peer's package is sunset and says so
@@ -24,12 +22,15 @@ from langchain_core.documents import Document
 from llama_index.core.postprocessor import LongContextReorder as LlamaLongContextReorder
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from edgeorder import Budget, Chunk, place, tiktoken_counter
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import datafiles
+
+from edgeorder import Budget, Chunk, JsonlRecorder, audit, place, read_records, tiktoken_counter
+from edgeorder.summarising import Summary
 from langchain_edgeorder import EdgeOrder
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
 SIZES = (20, 100, 1000, 10_000)
-NQ = Path(__file__).parents[2] / "shared" / "data" / "nq-retrieved.jsonl.gz"
 
 
 def fastest(*calls: Callable[[], object], rounds: int = 15) -> list[float]:
@@ -135,12 +136,11 @@ def memory() -> None:
 
 def auto_reasons() -> None:
     """Show how often `auto` gives each reason on real retrieval, if the data is there."""
-    if not NQ.exists():
-        print(f"auto on real retrieval: no {NQ.name} here")
+    rows = datafiles.rows(datafiles.NQ_RETRIEVED)
+    if not rows:
+        print(f"auto on real retrieval: no {datafiles.NQ_RETRIEVED} here")
         return
-    print(f"auto on {NQ.name}, share of each reason")
-    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    print(f"auto on {datafiles.NQ_RETRIEVED}, share of each reason")
     for k in (3, 5, 10, 20):
         reasons = Counter(
             place([Chunk(c["text"], score=c["score"], id=c["id"]) for c in row["chunks"][:k]]).reason for row in rows
@@ -148,31 +148,38 @@ def auto_reasons() -> None:
         print(f"  k={k:<3}", "; ".join(f"{reason}: {n / len(rows):.0%}" for reason, n in reasons.most_common()))
 
 
-def compression() -> None:
-    """Compare `overflow="compress"` with dropping whole chunks on real retrieval, if the data is there."""
-    if not NQ.exists():
-        print(f"compression on real retrieval: no {NQ.name} here")
-        return
-    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    print(f"compression on {NQ.name}: questions of {len(rows)} whose gold chunk still holds an answer; chunks kept")
-    for tokens in (300, 500, 1000, 1500):
-        print(f"  {tokens} tokens:", "; ".join(f"{how} {_survival(rows, tokens, how)}" for how in ("skip", "compress")))
-
-
-def _survival(rows: list[dict[str, Any]], tokens: int, overflow: Any) -> str:
-    answered = kept = 0
-    for row in rows:
-        chunks = [Chunk(c["text"], title=c["title"]) for c in row["chunks"]]
-        gold = next(i for i, c in enumerate(row["chunks"]) if c["gold"])
-        budget = Budget(tokens, overflow=overflow)
-        placement = place(chunks, query=row["question"], budget=budget, layout="numbered", reading="off")
-        body = placement.texts.get(gold, chunks[gold].text) if gold in placement.indices else ""
-        answered += any(answer.casefold() in body.casefold() for answer in row["answers"])
-        kept += len(placement)
-    return f"{answered}, {kept / len(rows):.1f}"
+def recording() -> None:
+    """Show what a record costs, and what a summary of many holds."""
+    chunks = [Chunk(f"{i} " + "word " * 150, source=f"doc{i}.md", score=1 - i / 30, id=f"c{i}") for i in range(20)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "log.jsonl")
+        recorder = JsonlRecorder(path)
+        bare, recorded = fastest(lambda: place(chunks), lambda: place(chunks, recorders=[recorder]))
+        print(f"recording 20 chunks to JSONL: {recorded - bare:.0f} us over {bare:.0f} us; reach < 200 us")
+        line = path.read_bytes().splitlines(keepends=True)[0]
+        for count in (1_000, 10_000):
+            path.write_bytes(line * count)
+            summary = Summary()
+            tracemalloc.start()
+            for record in read_records(path):
+                summary.add(record)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            print(f"  {summary.placements:,} records of {len(line):,} bytes summarised: peak {peak / 1e6:.2f} MB")
+    asked = [{"question": f"question {i}", "gold": f"c{i % 25}"} for i in range(1_000)]
+    start = time.perf_counter()
+    found = audit(lambda question: chunks, {"budget": Budget(2_500)}, asked)
+    print(f"audit of {len(found.rows):,} questions, k=20: {time.perf_counter() - start:.1f} s; reach < 15 s")
 
 
 if __name__ == "__main__":
-    for measure in (against_langchain, against_llama_index, packing, imports, memory, auto_reasons, compression):
+    for measure in (
+        against_langchain,
+        against_llama_index,
+        packing,
+        imports,
+        memory,
+        recording,
+        auto_reasons,
+    ):
         measure()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "probe"))
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "probe"))
 from tables import table
 from test_curves import AT, READERS, N, regrets, settle
 from test_evidence import DEPTHS, NEIGHBOURS, U, flat, published, resampled

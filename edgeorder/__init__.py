@@ -6,7 +6,7 @@ from edgeorder.auto import Auto
 from edgeorder.budget import Budget
 from edgeorder.chunk import Chunk, ChunkView, TokenCounter
 from edgeorder.errors import BudgetError, CounterError, EdgeOrderError, EdgeOrderWarning, RerankError
-from edgeorder.listening import capture
+from edgeorder.listening import capture, lost_records, record_answer
 from edgeorder.orders import ORDERS, Order
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
@@ -16,21 +16,37 @@ from edgeorder.register import Register
 from edgeorder.rendering import Block, Layout
 from edgeorder.scoring import Rerank
 from edgeorder.selecting import Dropped
+from edgeorder.tracing import trace
 from edgeorder.window import window
 
 if TYPE_CHECKING:
+    from edgeorder.auditing import audit
+    from edgeorder.citing import CitationFilter
+    from edgeorder.collecting import cases_from
+    from edgeorder.explaining import explain
+    from edgeorder.finding import Finding
+    from edgeorder.gold import Gold
     from edgeorder.long_text import aplace_text, place_text
-    from edgeorder.records import JsonlRecorder, OrderRecord, log_record, read_records
+    from edgeorder.predicting import predict
+    from edgeorder.recorders import JsonlRecorder, log_record, read_records
+    from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, message_counter, tiktoken_counter
 
 _LAZY = {
-    "JsonlRecorder": "edgeorder.records",
+    "CitationFilter": "edgeorder.citing",
+    "predict": "edgeorder.predicting",
+    "audit": "edgeorder.auditing",
+    "cases_from": "edgeorder.collecting",
+    "Finding": "edgeorder.finding",
+    "explain": "edgeorder.explaining",
+    "Gold": "edgeorder.gold",
+    "JsonlRecorder": "edgeorder.recorders",
     "OrderRecord": "edgeorder.records",
     "aplace_text": "edgeorder.long_text",
-    "log_record": "edgeorder.records",
+    "log_record": "edgeorder.recorders",
     "message_counter": "edgeorder.tokens",
     "place_text": "edgeorder.long_text",
-    "read_records": "edgeorder.records",
+    "read_records": "edgeorder.recorders",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
 }
@@ -44,10 +60,13 @@ __all__ = [
     "BudgetError",
     "Chunk",
     "ChunkView",
+    "CitationFilter",
     "CounterError",
     "Dropped",
     "EdgeOrderError",
     "EdgeOrderWarning",
+    "Finding",
+    "Gold",
     "JsonlRecorder",
     "Layout",
     "Order",
@@ -62,13 +81,20 @@ __all__ = [
     "aplace",
     "aplace_text",
     "approximate_counter",
+    "audit",
     "capture",
+    "cases_from",
+    "explain",
     "log_record",
+    "lost_records",
     "message_counter",
     "place",
     "place_text",
+    "predict",
     "read_records",
+    "record_answer",
     "tiktoken_counter",
+    "trace",
     "window",
 ]
 

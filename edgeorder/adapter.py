@@ -4,18 +4,22 @@ An adapter is a subclass of each, with the methods that its framework calls; `ex
 The contract that every adapter keeps stands in `tests/adapters`: to have it checked, describe the adapter in a harness.
 """
 
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
 from edgeorder.budget import Reserve, as_budget
 from edgeorder.chunk import ChunkView, Label, Locations, check_items
+from edgeorder.errors import EdgeOrderError
 from edgeorder.metadata import Key, read, read_locations
 from edgeorder.placed import Placed, ranked_as_before
 from edgeorder.placement import Placement
 from edgeorder.placing import aplace, place
 from edgeorder.rendering import as_layout
 from edgeorder.settings import PlacementSettings
+from edgeorder.tracing import within
 
 T = TypeVar("T")
 
@@ -93,20 +97,23 @@ class ItemView(ChunkView, Generic[T]):
 
 
 class Adapter(PlacementSettings):
-    """Settings that place a framework's items. What the framework calls is a line or two over these methods."""
+    """Settings that place a framework's items. What the framework calls is a line or two over these methods.
+
+    An adapter writes `view` and `copied`. They are not declared abstract, since LlamaIndex opens a span of its own for
+    each call of a method that implements an abstract one.
+    """
 
     instead: ClassVar[str] = "Use place(items, query).block or .prompt."
     """Where users find what cannot be returned as items."""
 
-    @abstractmethod
     def view(self, items: Sequence[Any]) -> ChunkView:
         """Return the chunks of items.
 
         Raises:
             TypeError: For an item of another kind, naming its index and type.
         """
+        raise NotImplementedError(f"{type(self).__name__} must say how its items are read: write view(items)")
 
-    @abstractmethod
     def copied(self, item: Any, body: str | None, added: Mapping[str, Any]) -> Any:
         """Return a copy of an item that shares nothing with it that anybody would change.
 
@@ -115,6 +122,7 @@ class Adapter(PlacementSettings):
             body: The text of the copy; None for the item's.
             added: What is written into its metadata, out of sight of models where the framework can do that.
         """
+        raise NotImplementedError(f"{type(self).__name__} must say how its items are copied: write copied(...)")
 
     def place(self, items: Sequence[Any], query: str | None = None, /, *, reserve: Reserve | None = None) -> Placement:
         """Return the placement of items.
@@ -124,21 +132,27 @@ class Adapter(PlacementSettings):
             query: The question.
             reserve: What this request adds to the reserve of the budget: tokens, texts or messages.
         """
-        return place(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        with within(None, shadow=self.shadow):
+            return place(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     async def aplace(
         self, items: Sequence[Any], query: str | None = None, /, *, reserve: Reserve | None = None
     ) -> Placement:
         """The same, never blocking the event loop."""
-        return await aplace(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
+        with within(None, shadow=self.shadow):
+            return await aplace(self._ranked(items), query=query, recorders=self.recorders, **self._reserving(reserve))
 
     def placed(self, items: Sequence[T], placement: Placement) -> list[T]:
         """Return the items of a placement: the very objects, or copies where something was changed.
+
+        In shadow mode these are all of them, as they came in.
 
         Args:
             items: What was placed.
             placement: What `place` made of them.
         """
+        if self.shadow:
+            return list(items)
         placed = placement.apply(items)
         if placement.texts or self.annotate:
             notes = placement.record.placed if self.annotate else ()
@@ -160,16 +174,30 @@ class Adapter(PlacementSettings):
             ValueError: If layout or prompt hold more than the items: labels or the question would get lost.
         """
         self.check_verbatim()
-        return self.placed(items, self.place(items, query, **request))
+        with self.harmless():
+            return self.placed(items, self.place(items, query, **request))
+        return list(items)
 
     async def aplaced_items(self, items: Sequence[T], query: str | None = None, **request: Any) -> list[T]:
         """The same, never blocking the event loop."""
         self.check_verbatim()
-        return self.placed(items, await self.aplace(items, query, **request))
+        with self.harmless():
+            return self.placed(items, await self.aplace(items, query, **request))
+        return list(items)
+
+    @contextmanager
+    def harmless(self) -> Iterator[None]:
+        """In shadow mode, log what fails instead of failing what the placement is not used for."""
+        try:
+            yield
+        except EdgeOrderError as error:
+            if not self.shadow:
+                raise
+            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error)
 
     def check_verbatim(self) -> None:
         """Raise ValueError if the block holds more than the items."""
-        if self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim):
+        if self.shadow or (self.prompt is None and (self.layout is None or as_layout(self.layout).verbatim)):
             return
         setting = f"layout={self.layout!r}" if self.prompt is None else f"prompt={self.prompt!r}"
         raise ValueError(f"{setting} shapes the text of the block, which is not what is returned here. {self.instead}")

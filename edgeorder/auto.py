@@ -87,6 +87,10 @@ class Auto:
                 return "relevance", f"decisive best chunk: it leads by at least {self.decisive:g}"
         return "bookend", f"long block: more than {self.short_chunks} chunks and {self.short_bytes} bytes"
 
+    def is_short(self, view: ChunkView, indices: Sequence[int], bodies: Mapping[int, str]) -> bool:
+        """Say whether a block of these chunks is short; arguments as in `choose`."""
+        return len(indices) <= self.short_chunks or self._fits_short_bytes(view, indices, bodies)
+
     def _span(self, best: float) -> float:
         """Return the largest span of flat scores."""
         return abs(best) * float(self.flat[:-1]) / 100 if isinstance(self.flat, str) else self.flat

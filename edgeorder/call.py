@@ -8,6 +8,7 @@ from edgeorder.plan import Plan
 from edgeorder.ranking import as_score
 from edgeorder.scoring import Reranked
 from edgeorder.selecting import Cut, with_min_score, with_top_n, without_duplicates
+from edgeorder.tracing import Circumstances
 
 
 class Call(NamedTuple):
@@ -20,6 +21,7 @@ class Call(NamedTuple):
         time: Seconds since the epoch.
         ranking: Input indices, best first.
         reranked: What the scorer said, if one ran.
+        circumstances: What surrounds it: the trace, and whether it only shadows.
         left: Tokens that the windows around have left; None outside of any.
         drops: Whether chunks that the conversation holds already are left out.
     """
@@ -30,6 +32,7 @@ class Call(NamedTuple):
     time: float
     ranking: Sequence[int]
     reranked: Reranked | None
+    circumstances: Circumstances = Circumstances()
     left: int | None = None
     drops: bool = False
 
@@ -56,6 +59,7 @@ def select(call: Call) -> tuple[Sequence[int], list[Cut]]:
         cuts += out
     if plan.min_score is not None:
         if call.scores is not None and plan.rerank is not None:
+            plan.rerank.check_scale(plan.min_score, call.scores)
             judged = [plan.rerank.scaled(score) for score in call.scores]
         else:
             judged = [as_score(score) for score in view.scores()]

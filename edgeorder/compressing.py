@@ -57,5 +57,10 @@ class Compress(Packer):
             load.texts[ranking[self._read[chunk]]], load.elisions[ranking[self._read[chunk]]] = body
         return load
 
+    def promise(self, ranks: Sequence[int]) -> None:
+        if self._compression is not None:
+            chunk_of = {rank: chunk for chunk, rank in enumerate(self._read)}
+            self._compression.promise([chunk_of[rank] for rank in ranks if rank in chunk_of])
+
     def _echoes(self, echoed: Sequence[int]) -> int:
         return sum(self.scale.weigh(rank, 1) + self.between for rank in echoed)

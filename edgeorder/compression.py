@@ -8,6 +8,7 @@ In steps, so that whoever calls may await the judge between them: make a `Compre
 `choose`; again with less room where the joined text turns out to be too long.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from math import inf
@@ -87,6 +88,10 @@ class Compression:
         if self._needed > room:
             self.texts = [pieces.judged(unit) for pieces in self._pieces for unit in pieces.candidates]
 
+    def promise(self, chunks: Collection[int]) -> None:
+        """Let something stay of more chunks (0-based): of those that turned out to fit whole once they were joined."""
+        self._always = sorted({*self._always, *chunks})
+
     def choose(self, scores: Sequence[float | None] = (), room: int | None = None) -> Compressed:
         """Return what stays.
 
@@ -129,9 +134,11 @@ class Compression:
         units = [(chunk, unit) for chunk, pieces in enumerate(self._pieces) for unit in pieces.candidates]
         given = iter(scores)
         score_of = {key: -inf if (score := next(given, None)) is None else score for key in units}
-        rank_of: dict[float, int] = {}
-        for rank, known in enumerate(sorted(score_of.values(), reverse=True)):
-            rank_of.setdefault(known, rank)
+        rank_of: dict[float, float] = {}
+        above = 0
+        for known, alike in sorted(Counter(score_of.values()).items(), reverse=True):
+            rank_of[known] = above + (alike - 1) / 2  # those that score alike share the mean of their ranks
+            above += alike
 
         def value(key: tuple[int, int]) -> float:
             chunk, unit = key

@@ -4,6 +4,7 @@ A panic inside Rust reaches Python as a `BaseException` that passes every `excep
 becomes an `Exception`, so that it ends no thread, no loop and no run; what the caller does then is the caller's to say.
 """
 
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -24,13 +25,14 @@ def guarded(call: Callable[..., T], *args: object) -> T:
     >>> guarded(len, "abc")
     3
     """
-    from asyncio import CancelledError
-
     try:
         return call(*args)
-    except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit, CancelledError):
+    except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
+        asyncio = sys.modules.get("asyncio")  # where it was not imported, nothing can be cancelled
+        if asyncio is not None and isinstance(error, asyncio.CancelledError):
+            raise
         raise CompiledError(f"{type(error).__name__}: {error}") from error
 
 

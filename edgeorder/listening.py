@@ -1,16 +1,22 @@
 """Who listens: recorders given to a call, and captures open in the current context."""
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, TypeAlias
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from edgeorder.placement import Placement
 
 if TYPE_CHECKING:
     from edgeorder.records import OrderRecord
 
-Recorder: TypeAlias = Callable[["OrderRecord"], object]
-"""Gets each record. If it has a true attribute `text`, its records hold the bodies too."""
+Recorder: TypeAlias = Callable[[Any], object]
+"""Gets each `OrderRecord`, and each `AnswerRecord` of `record_answer`.
+
+If it has a true attribute `text`, its records hold the texts too.
+"""
 
 _captures: ContextVar[tuple["capture", ...]] = ContextVar("edgeorder_captures", default=())
 
@@ -57,23 +63,70 @@ def check_recorders(recorders: object) -> None:
 
 
 def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
-    """Hand the record to every recorder and capture. One that fails is logged; it never fails the query."""
+    """Hand the record to every recorder and capture. One that fails never fails the query."""
+    if "opentelemetry.trace" in sys.modules:  # else nobody can have asked for spans
+        from edgeorder.spans import send_span
+
+        send_span(placement)
     captures = _captures.get()
     if not recorders and not captures:
         return
-    listeners: list[Recorder] = [*recorders, *captures]
     with_text: OrderRecord | None = None
+    listeners: list[Recorder] = [*recorders, *captures]
     for recorder in listeners:
         try:
             if not getattr(recorder, "text", False):
                 recorder(placement.record)
                 continue
             if with_text is None:
-                from edgeorder.records import build_record
+                from edgeorder.recording import build_record
 
                 with_text = build_record(placement.call, placement.settled, text=True)
             recorder(with_text)
-        except Exception:
-            import logging
+        except Exception as error:  # noqa: BLE001 - whatever a recorder does, the answer goes out
+            _lost(recorder, error)
 
-            logging.getLogger("edgeorder").warning("recorder %r failed", recorder, exc_info=True)
+
+def record_answer(
+    trace_id: object, answer: str, correct: bool | None = None, *, recorders: Sequence[Recorder] = ()
+) -> None:
+    """Record what was answered, so that a log joins it to its placements.
+
+    Args:
+        trace_id: That of the placements, see `trace`.
+        answer: The text; recorders that hold no texts do not get it.
+        correct: Whether it was right, if somebody knows.
+        recorders: Where to, beside the captures of this context: those that the placer has.
+    """
+    from edgeorder.recorders import answer_now
+
+    check_recorders(recorders)
+    listeners: list[Recorder] = [*recorders, *_captures.get()]
+    for recorder in listeners:
+        try:
+            recorder(answer_now(trace_id, answer if getattr(recorder, "text", False) else None, correct))
+        except Exception as error:  # noqa: BLE001 - as above
+            _lost(recorder, error)
+
+
+_losses: Counter[str] = Counter()
+
+
+def lost_records() -> dict[str, int]:
+    """Return how many records each recorder of this process lost, by its name; only the first loss is warned of."""
+    return dict(_losses)
+
+
+def _lost(recorder: Recorder, error: Exception) -> None:
+    import logging
+
+    # By its code, not by its address: a recorder that is made anew for every request is one, and is counted as one.
+    named = isinstance(getattr(recorder, "path", None), str | PathLike) or not hasattr(recorder, "__qualname__")
+    name = repr(recorder) if named else f"{recorder.__module__}.{recorder.__qualname__}"
+    _losses[name] += 1
+    if _losses[name] == 1:
+        logging.getLogger("edgeorder").warning(
+            "recorder %r failed and lost a record; more of its losses are only counted, see lost_records()",
+            recorder,
+            exc_info=error,
+        )

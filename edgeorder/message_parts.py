@@ -27,6 +27,15 @@ _NESTED = frozenset({"citable", "citation", "tool_result", "search_result", "doc
 _MARKS = frozenset({"cache", "input_json_delta"})  # what tells a provider something and is no text
 
 
+class Wordless(str):
+    """A question without words, such as an image: chunks cannot be scored by it, and keep their order."""
+
+    __slots__ = ()
+
+
+WORDLESS = Wordless(" ")
+
+
 @dataclass(frozen=True, slots=True)
 class MessageParts:
     """What of a message is counted: plain data, no object of a framework.

@@ -132,7 +132,7 @@ def _read_offsets(
     if key is None or callable(key):
         return None, None if key is None else _read_column(items, metadatas, key)
     for name in _found(key_names(key), present):
-        values = [look_up(metadata, name) for metadata in metadatas]
+        values = _column(metadatas, name)
         if any(value is not None and location_key(value) is not None for value in values):
             return name, values
     return None, None
@@ -142,8 +142,11 @@ def _read_pages(items: Sequence[Any], metadatas: Metadatas, key: Key | None, pre
     """Return the page of each item, by number where there is one; None if none has a page."""
     if callable(key):
         return _read_column(items, metadatas, key)
-    names = _found(PAGES if key is None else (*PAGES, *key_names(key)), present)
-    return _read_column(items, metadatas, names) if names else None
+    pages: list[Any] | None = None
+    for name in _found(PAGES if key is None else (*PAGES, *key_names(key)), present):
+        column = _column(metadatas, name)
+        pages = column if pages is None else [b if a is None else a for a, b in zip(pages, column, strict=True)]
+    return pages
 
 
 def _read_sections(items: Sequence[Any], metadatas: Metadatas, key: Key | None, present: set[str]) -> list[Any] | None:
@@ -154,12 +157,19 @@ def _read_sections(items: Sequence[Any], metadatas: Metadatas, key: Key | None, 
     if key is None or callable(key):
         return None if key is None else _read_column(items, metadatas, key)
     names = _found(key_names(key), present)
-    return [tuple([look_up(metadata, name) for name in names]) for metadata in metadatas] if names else None
+    return list(zip(*(_column(metadatas, name) for name in names), strict=True)) if names else None
 
 
 def _found(names: Sequence[Name], present: set[str]) -> list[Name]:
     """Return the names that any metadata may have: those not seen in one are compound or dotted."""
     return [name for name in names if not isinstance(name, str) or name in present or "." in name]
+
+
+def _column(metadatas: Metadatas, name: Name) -> list[Any]:
+    """Return what stands under a name, at the speed of a dict if it is a plain one."""
+    if isinstance(name, str) and "." not in name:
+        return [metadata.get(name) for metadata in metadatas]
+    return [look_up(metadata, name) for metadata in metadatas]
 
 
 def _read_column(items: Sequence[Any], metadatas: Metadatas, key: Key) -> list[Any]:

@@ -7,10 +7,10 @@ that contradict each other give no order at all.
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from edgeorder.chunk import ChunkView
-from edgeorder.sortable import SortKey, is_next, location_key, whole_number
+from edgeorder.sortable import SortKey, is_next, location_key, page_key, whole_number
 
 # Real splitters drop the white space at a cut: gaps of 1 or 2 characters are the rule.
 GAP = 8
@@ -24,7 +24,7 @@ Ordinal: TypeAlias = tuple[SortKey, int]
 
 
 def spans_of(
-    view: ChunkView, indices: Sequence[int], offsets: Sequence[object], ends: Sequence[object], members: Sequence[int]
+    view: ChunkView, indices: Sequence[int], offsets: Sequence[Any], ends: Sequence[Any], members: Sequence[int]
 ) -> list[Span]:
     """Return the spans of characters among some chunks, in the order of their starts.
 
@@ -32,7 +32,9 @@ def spans_of(
     """
     spans: list[Span] = []
     for at in members:
-        start, stop = whole_number(offsets[at]), whole_number(ends[at])
+        start, stop = offsets[at], ends[at]
+        if type(start) is not int or type(stop) is not int:
+            start, stop = whole_number(start), whole_number(stop)
         if start is not None and stop is not None and 0 <= start <= stop:
             fits = stop - start == len(view.source_text(indices[at]))
             spans.append((start, stop if fits else -1, at))
@@ -100,7 +102,7 @@ def start_anew(
     They start anew in its parts if two parts have the same one, if a later page has an earlier one, if they rise by
     less than the pages do, or if one is too small for its page.
     """
-    keys = [None if pages is None else location_key(pages[at]) for _, at in ordinals]
+    keys = [None if pages is None else page_key(pages[at]) for _, at in ordinals]
     if any(page is not None and _rise(key, page) > 1 for page, (key, _) in zip(keys, ordinals, strict=True)):
         return True
     for (page, (key, at)), (next_page, (following, next_at)) in pairwise(zip(keys, ordinals, strict=True)):

@@ -102,6 +102,9 @@ class Packer(ABC):
         """Return the texts that the scorer should judge before `pack`; most policies want none."""
         return ()
 
+    def promise(self, ranks: Sequence[int]) -> None:  # noqa: B027 - most policies promise nothing
+        """Keep something of these ranks (0-based) from now on: they turned out to fit whole."""
+
     @abstractmethod
     def pack(self, room: int, echo: int, scores: Sequence[float | None] = ()) -> Load:
         """Return what fits by the sum of the parts.

@@ -89,7 +89,7 @@ class Placement:
     @cached_property
     def record(self) -> "OrderRecord":
         """The record of this placement, without texts."""
-        from edgeorder.records import build_record
+        from edgeorder.recording import build_record
 
         return build_record(self.call, self.settled)
 

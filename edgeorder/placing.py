@@ -23,6 +23,7 @@ from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
 from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.tracing import circumstances
 from edgeorder.window import drafting, share
 
 
@@ -50,7 +51,7 @@ def place(
         rank_by: `"input"` (best first), `"score"` (descending), `"distance"` (ascending), or a callable from a chunk to
             a sortable key, larger is better. Chunks without a score or key come last.
         rerank: A scorer, `(query, texts) -> scores`, or a `Rerank`.
-        dedupe: `"id"`, `"text"` or `"near"` (extra `text`) drops the lower rank of two duplicates.
+        dedupe: `"id"`, `"text"`, `"near"` or a callable from a chunk to a key drops the lower rank of two duplicates.
         top_n: Keep at most this many chunks.
         min_score: Keep chunks that score at least this much: by the scorer if there is one, else by their own score.
         budget: Tokens for the rendered block, or for the prompt if there is one; or a `Budget`.
@@ -152,7 +153,7 @@ def _ranked(view: ChunkView, plan: Plan, query: str | None, reranked: Reranked |
         ranking = reranked.order(ranking)
     elif plan.rank_by == "input":
         warn_if_placed_already(view)
-    return Call(view, plan, query, time.time(), ranking, reranked)
+    return Call(view, plan, query, time.time(), ranking, reranked, circumstances())
 
 
 def _prepared(call: Call) -> tuple[Sequence[int], list[Cut], Room | None, Sequence[str]]:

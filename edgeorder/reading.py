@@ -8,7 +8,7 @@ from edgeorder.chunk import ChunkView, Locations
 from edgeorder.errors import bad_choice
 from edgeorder.neighbours import Stretch
 from edgeorder.ranking import indices_at
-from edgeorder.sortable import SortKey, group_key, location_key, whole_number
+from edgeorder.sortable import SortKey, group_key, page_key, whole_number
 from edgeorder.trust import Doubts, agree, ordinals_start_anew, stretches
 
 Reading: TypeAlias = Literal["runs", "source", "off"]
@@ -94,4 +94,4 @@ def _whole_source(
 
 
 def _page(where: Locations, at: int) -> SortKey:
-    return (location_key(where.pages[at]) if where.pages else None) or LAST
+    return (page_key(where.pages[at]) if where.pages else None) or LAST

@@ -5,26 +5,19 @@ JSON throughout: no NaN, no numpy, lone surrogates escaped.
 """
 
 import json
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, BinaryIO
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from edgeorder.call import Call
-from edgeorder.ranking import as_score, descends
 from edgeorder.selecting import DropReason
-from edgeorder.settling import Settled, block_tokens
-from edgeorder.sortable import as_scalar, as_text
+from edgeorder.text.units import Span
 
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRecord:
+class ChunkRecord(NamedTuple):
     """What became of one chunk.
 
     Args:
@@ -41,15 +34,21 @@ class ChunkRecord:
         tokens: Rendered length before any shortening; None when it was not counted.
         shortened: Whether its body was cut to fit.
         elided: How many characters of it were cut.
+        kept: The spans of it (0-based start, stop) that were not, where it was shortened.
         dropped: Why it was left out; None when it was kept.
         duplicate_of: Input index of the chunk that it repeats.
         text: Its body as placed; only in records that were asked to hold texts.
+        whole: Its body before it was shortened, in the same records; None where it was not.
+        offset: Where in its source it starts, in the same records.
+        end: The character just past its end there.
+        echoed: Whether it is repeated at the far end of the block.
+        hash: The start of the hash of its body, where the identifier is another.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # the field, not the method of tuples
     id: str
     rank: int
-    position: int | None
+    position: int | None = None
     number: int | None = None
     source: str | int | float | None = None
     run: int | None = None
@@ -59,9 +58,15 @@ class ChunkRecord:
     tokens: int | None = None
     shortened: bool = False
     elided: int = 0
+    kept: tuple[Span, ...] = ()
     dropped: DropReason | None = None
     duplicate_of: int | None = None
     text: str | None = None
+    whole: str | None = None
+    offset: str | int | float | None = None
+    end: str | int | float | None = None
+    echoed: bool = False
+    hash: str | None = None
 
     def annotation(self) -> dict[str, Any]:
         """Return what adapters write into an annotated copy."""
@@ -112,6 +117,16 @@ class OrderRecord:
         stages: What each scorer did, in order.
         decision: What a scorer advises to do with all of the chunks.
         notes: What else the reader should know.
+        overflow: What was done with chunks that did not fit, if there was a budget.
+        top_n: The most chunks that were asked for.
+        min_score: The least score that was asked for.
+        scale: The scale of that score, where it is not that of the raw ones.
+        short: Whether the block is short by the rule of `Auto`.
+        expected: The accuracy (0..1) that the measured profile expects at each position, head first, if one was used.
+        shadow: Whether the caller went on with what came in: the placement was only recorded.
+        trace_id: What joins it to the rest of its request; no part of equality.
+        query_id: The start of the hash of the question.
+        query: The question; only in records that were asked to hold texts.
         version: Of this form.
         time: ISO 8601, UTC; no part of equality.
     """
@@ -130,6 +145,16 @@ class OrderRecord:
     stages: tuple[StageRecord, ...] = ()
     decision: str | None = None
     notes: tuple[str, ...] = ()
+    overflow: str | None = None
+    top_n: int | None = None
+    min_score: float | None = None
+    scale: str | None = None
+    short: bool = False
+    expected: tuple[float, ...] = ()
+    shadow: bool = False
+    trace_id: str | None = field(default=None, compare=False)
+    query_id: str | None = None
+    query: str | None = None
     version: int = VERSION
     time: str = field(default="", compare=False)
 
@@ -146,9 +171,10 @@ class OrderRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        stages = [{**asdict(stage), "scores": list(stage.scores)} for stage in self.stages]
-        chunks = [asdict(chunk) for chunk in self.chunks]
-        return {**asdict(self), "chunks": chunks, "stages": stages, "notes": list(self.notes)}
+        data = _plain(_NAMES, _values(self))
+        data["stages"] = [_plain(_OF_STAGE, _stage_values(stage)) for stage in self.stages]
+        data["chunks"] = [_plain(_OF_CHUNK, chunk) for chunk in self.chunks]
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "OrderRecord":
@@ -157,13 +183,25 @@ class OrderRecord:
         Raises:
             TypeError: For an unknown or missing field.
         """
-        chunks = tuple(ChunkRecord(**chunk) for chunk in data["chunks"])
-        stages = tuple(StageRecord(**{**stage, "scores": tuple(stage["scores"])}) for stage in data.get("stages", ()))
-        return cls(**{**data, "chunks": chunks, "stages": stages, "notes": tuple(data.get("notes", ()))})
+        chunks = tuple(
+            ChunkRecord(**{**chunk, "kept": tuple((start, stop) for start, stop in chunk["kept"])})
+            if chunk.get("kept")
+            else ChunkRecord(**{**chunk, "kept": ()})
+            for chunk in data["chunks"]
+        )
+        stages = tuple(
+            StageRecord(**{**stage, "scores": tuple(stage.get("scores", ()))}) for stage in data.get("stages", ())
+        )
+        lists = {name: tuple(data.get(name, ())) for name in ("notes", "expected")}
+        return cls(**{**data, **lists, "chunks": chunks, "stages": stages})
 
     def to_json(self) -> str:
-        """Return one line of JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        """Return one line of JSON, without the fields that say nothing."""
+        data = _told(_NAMES, _SILENT, _values(self))
+        if self.stages:
+            data["stages"] = [_told(_OF_STAGE, _SILENT_OF_STAGE, _stage_values(stage)) for stage in self.stages]
+        data["chunks"] = [_told(_OF_CHUNK, _SILENT_OF_CHUNK, chunk) for chunk in self.chunks]
+        return _encode(data)
 
     @classmethod
     def from_json(cls, line: str) -> "OrderRecord":
@@ -171,193 +209,28 @@ class OrderRecord:
         return cls.from_dict(json.loads(line))
 
 
-@dataclass(frozen=True, slots=True)
-class JsonlRecorder:
-    """A recorder that appends each record to a file, one line of JSON each.
-
-    Several threads and processes may write one file, those that `fork` made too: each record is one write at the end
-    of the file. A line that a killed process left unfinished is closed first, so that it swallows no other record;
-    `read_records` passes over it.
-
-    Args:
-        path: The file; made at the first record.
-        text: Whether the bodies are stored too.
-
-    Raises:
-        FileNotFoundError: If the folder does not exist.
-    """
-
-    path: str | Path
-    text: bool = False
-
-    def __post_init__(self) -> None:
-        if not Path(self.path).parent.is_dir():
-            raise FileNotFoundError(f"no folder {Path(self.path).parent} to write {self.path} in; make it first")
-
-    def __call__(self, record: OrderRecord) -> None:
-        line = (record.to_json() + "\n").encode()
-        # Unbuffered: the line goes out in one piece, and no lock is held that a fork could copy while it is taken.
-        with Path(self.path).open("a+b", buffering=0) as file:
-            if not _at_line_start(file):
-                line = b"\n" + line
-            written = file.write(line)
-            while written < len(line):  # a nearly full disk takes a part, then raises
-                written += file.write(line[written:])
+_FIELDS = fields(OrderRecord)
+_NAMES, _SILENT = tuple(one.name for one in _FIELDS), tuple(one.default for one in _FIELDS)
+_OF_CHUNK, _SILENT_OF_CHUNK = ChunkRecord._fields, tuple(map(ChunkRecord._field_defaults.get, ChunkRecord._fields))
+_FIELDS_OF_STAGE = fields(StageRecord)
+_OF_STAGE, _SILENT_OF_STAGE = tuple(f.name for f in _FIELDS_OF_STAGE), tuple(f.default for f in _FIELDS_OF_STAGE)
+_values, _stage_values = attrgetter(*_NAMES), attrgetter(*_OF_STAGE)
+_encode = json.JSONEncoder(allow_nan=False).encode  # `json.dumps` would make one anew for every record
 
 
-def _at_line_start(file: BinaryIO) -> bool:
-    """Say whether the next line can be appended: nothing stands before it, or a whole line does."""
-    for _ in range(5):
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(end - 1, 0))
-        if file.read(1) in (b"", b"\n"):
-            return True
-        time.sleep(0.002)  # perhaps another process is just writing it
-    return False
-
-
-def read_records(path: str | Path) -> Iterator[OrderRecord]:
-    """Yield the records of a file that `JsonlRecorder` wrote, passing over lines that were never finished.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: For a line that is whole and no record, naming the file and the line.
-    """
-    with Path(path).open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-            except ValueError:  # what a killed process left: no whole line of JSON
-                continue
-            try:
-                yield OrderRecord.from_dict(data)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: this is no record: {error}") from error
-
-
-def log_record(record: OrderRecord) -> None:
-    """Log a record as one INFO line of the logger `edgeorder`; the whole of it is in the log record's `edgeorder`."""
-    import logging
-
-    logging.getLogger("edgeorder").info(
-        "placed %d of %d chunks by %s (%s)",
-        len(record.placed),
-        len(record.chunks),
-        record.order,
-        record.reason,
-        extra={"edgeorder": record.to_dict()},
-    )
-
-
-def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRecord:
-    """Return the record of what became of a call.
-
-    Args:
-        call: The call.
-        settled: What became of it.
-        text: Whether the bodies are stored.
-    """
-    view, plan, reranked, weighed = call.view, call.plan, call.reranked, settled.weighed
-    position_of = {index: position for position, index in enumerate(settled.indices)}
-    number_of = dict(zip(settled.indices, view.numbers(settled.indices, settled.first), strict=True))
-    cut_of = {index: (reason, duplicate_of) for index, _, reason, _, duplicate_of in settled.cuts}
-    run_of = {
-        call.ranking[rank]: number
-        for number, unit in enumerate((unit for unit in settled.arrangement.units or () if len(unit) > 1), start=1)
-        for rank in unit
+def _plain(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return all fields, spans and lists as JSON makes them."""
+    return {
+        name: [list(part) if type(part) is tuple else part for part in value] if type(value) is tuple else value
+        for name, value in zip(names, values, strict=True)
     }
-    scores = [as_score(score) for score in view.scores()]
-    weights = weighed.weights if weighed else {}
-    sources = view.sources(range(len(view)))
-    chunks: list[ChunkRecord | None] = [None] * len(view)
-    for rank, index in enumerate(call.ranking, start=1):
-        dropped, duplicate_of = cut_of.get(index, (None, None))
-        position = position_of.get(index)
-        chunks[index] = ChunkRecord(
-            index=index,
-            id=_identity(view.id(index), view.text(index)),
-            rank=rank,
-            position=position,
-            number=number_of.get(index),
-            source=as_scalar(sources[index]),
-            run=run_of.get(index),
-            score=scores[index],
-            rerank_score=call.scores[index] if call.scores else None,
-            rerank_detail=reranked.detail.get(index) if reranked else None,
-            tokens=weights.get(index),
-            shortened=index in settled.texts,
-            elided=sum(stop - start for start, stop in settled.elisions.get(index, ())),
-            dropped=dropped,
-            duplicate_of=duplicate_of,
-            text=settled.texts.get(index, view.text(index)) if text else None,
-        )
-    budget = plan.budget
-    return OrderRecord(
-        order=settled.arrangement.order,
-        reason=settled.arrangement.reason,
-        chunks=tuple(chunk for chunk in chunks if chunk is not None),
-        budget=budget.tokens if budget else None,
-        room=weighed.room if weighed else None,
-        tokens=block_tokens(call, settled),
-        prompt_tokens=weighed.tokens if weighed and plan.prompt else None,
-        counter=weighed.counter.name if weighed else None,
-        left=weighed.left if weighed else None,
-        ended=weighed.ended if weighed else None,
-        scorer=plan.rerank.name if plan.rerank and call.scores else None,
-        stages=tuple(
-            StageRecord(
-                stage.scorer,
-                tuple(stage.scores.get(index) for index in range(len(view))),
-                stage.failure,
-                round(stage.seconds, 6),
-            )
-            for stage in (reranked.stages if reranked else ())
-        ),
-        decision=reranked.decision if reranked else None,
-        notes=tuple(_notes(call, settled, scores)),
-        time=datetime.fromtimestamp(call.time, UTC).isoformat(),
-    )
 
 
-def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iterator[str]:
-    """Yield what else is true of a call. Each note holds in its situation only, or is left out."""
-    view, plan, reranked = call.view, call.plan, call.reranked
-    if reranked and reranked.failure:
-        yield reranked.failure
-    if reranked:
-        yield from reranked.notes
-    if call.scores and reranked and reranked.blank:
-        yield f"{len(reranked.blank)} chunks without text were not sent to the scorer and kept their place"
-    unscored = scores.count(None)
-    if not call.scores and not callable(plan.rank_by):  # else nothing was asked of the retriever's scores
-        if scores and unscored == len(scores):
-            yield "no chunk has a score; the input order is the ranking"
-        elif unscored:
-            yield f"{unscored} of {len(scores)} chunks have no score"
-    if view.ranking is not None and plan.rank_by == "input":
-        yield view.ranking_note
-    ranked = [score for score in (scores[index] for index in call.ranking) if score is not None]
-    if plan.rank_by == "input" and not call.scores and not descends(ranked):
-        yield "the scores disagree with the input order, which was kept as the ranking"
-    yield from settled.arrangement.notes
-    yield from settled.notes
-    if call.left is not None:
-        yield f"the window around had {call.left} tokens left"
-    if view.above:
-        yield f"the conversation holds {len(view.above)} of the chunks already"
-    if plan.budget is not None:
-        yield from plan.budget.notes
-    if settled.echoes:
-        yield f"repeated at the far end: input indices {list(settled.echoes)}"
-    if call.ranking and not settled.indices:
-        yield "every chunk was dropped"
-    if len(settled.indices) > 1 and plan.dedupe not in ("text", "near"):
-        head, tail = (settled.texts.get(at, call.view.text(at)) for at in (settled.indices[0], settled.indices[-1]))
-        if head == tail and head.strip():
-            yield "head and tail hold the same text; dedupe='text' would drop one of them"
+def _told(names: Sequence[str], silent: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields that say something: nulls would fill a log. What says nothing is the very default."""
+    return {name: value for name, nothing, value in zip(names, silent, values, strict=True) if value is not nothing}
 
 
-def _identity(id: object, body: str) -> str:
-    return as_text(id) if id is not None else "sha256:" + sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def hash_of(text: str) -> str:
+    """Return `sha256:` and the start of the hash of a text, by which records know bodies and questions."""
+    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

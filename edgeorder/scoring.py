@@ -11,9 +11,11 @@ from edgeorder.alerts import warn
 from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, ReviewNeeded, bad_choice
+from edgeorder.message_parts import Wordless
 from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
 from edgeorder.scorer import as_scorer, scorer_name
+from edgeorder.scorers.lexical import LexicalScorer
 from edgeorder.scores import Said, read_scores
 from edgeorder.scores import Scored as Scored
 from edgeorder.scores import Scorer as Scorer
@@ -33,6 +35,7 @@ class Rerank:
             `CrossEncoder`, LangChain's `BaseCrossEncoder`, or another object with `predict(pairs)` or `score(pairs)`.
             Or a list of them, a cascade: each scores the best of the one before, so that a strong one sees only few.
         scale: What `min_score` compares with: `"raw"` scores, or their `"sigmoid"`. Ranks always come from raw scores.
+            None is raw, with a warning where `min_score` looks like a probability and the scores do not.
         on_error: `"raise"`, or `"input_order"` to go on with the order before the scorer that failed; the record says
             why.
         timeout: Seconds, for all scorers together, each time that they are asked; None to wait as long as it takes. At
@@ -46,7 +49,7 @@ class Rerank:
     """
 
     scorer: Any
-    scale: Literal["raw", "sigmoid"] = "raw"
+    scale: Literal["raw", "sigmoid"] | None = None
     on_error: Literal["raise", "input_order"] = "raise"
     timeout: float | None = None
     keep: int | Sequence[int] | None = None
@@ -56,7 +59,7 @@ class Rerank:
             object.__setattr__(self, "scorer", tuple(self.scorer))
         for scorer in self.scorers:
             as_scorer(scorer)
-        if self.scale not in ("raw", "sigmoid"):
+        if self.scale not in (None, "raw", "sigmoid"):
             raise bad_choice("Rerank.scale", self.scale, ("raw", "sigmoid"))
         if self.on_error not in ("raise", "input_order"):
             raise bad_choice("Rerank.on_error", self.on_error, ("raise", "input_order"))
@@ -89,9 +92,19 @@ class Rerank:
         more = [f", then {name} for the best {keep}" for name, keep in zip(names[1:], self.keeps, strict=True)]
         return names[0] + "".join(more)
 
+    def check_scale(self, min_score: float, scores: Sequence[float | None]) -> None:
+        """Warn if `min_score` looks like a probability, raw scores do not, and nobody said which is meant."""
+        known = [score for score in scores if score is not None]
+        if self.scale is None and 0 < min_score < 1 and known and (min(known) < 0 or max(known) > 1):
+            warn(
+                f"min_score={min_score} was compared with raw scores, which run from {min(known):.3g} to "
+                f"{max(known):.3g}: they are no probabilities. Say Rerank(..., scale='sigmoid') to compare with those, "
+                "or scale='raw' if this is meant."
+            )
+
     def scaled(self, score: float | None) -> float | None:
         """Return a raw score on the scale that `min_score` is given in."""
-        if score is None or self.scale == "raw":
+        if score is None or self.scale != "sigmoid":
             return score
         return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
 
@@ -122,8 +135,6 @@ async def ajudged(rerank: Rerank | None, query: str | None, texts: Sequence[str]
 
 
 def _bm25() -> Rerank:
-    from edgeorder.scorers.lexical import LexicalScorer
-
     return Rerank(LexicalScorer())
 
 
@@ -200,8 +211,9 @@ def _sync(asked: _Asked) -> Any:
 
 def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) -> Generator[_Asked, Any, Reranked]:
     """Yield the questions, get an answer to each, and return what was found: what both faces share."""
+    wordless = isinstance(query, Wordless)
     query, sent = _to_send(query, texts)
-    if not (sent and query):
+    if not sent or wordless:
         return Reranked(None, _NO_QUESTION if sent else _NO_TEXT)
     stop = Stop(rerank.timeout, current())
     result = Reranked(None, None, frozenset(range(len(texts))) - sent.keys())
@@ -218,6 +230,8 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
         seconds = time.perf_counter() - started
         if said is None:
             return _failed(rerank, name, failure, result, seconds)
+        if isinstance(scorer, LexicalScorer) and (note := scorer.note_on(said.scores)):
+            said = said._replace(notes=(*said.notes, note))
         result = _with_stage(result, name, left, said, seconds, len(texts))
         left = result.stages[-1].order(left)[:keep]
     return result
@@ -225,7 +239,7 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
 
 def _to_send(query: str | None, texts: Sequence[str]) -> tuple[str, dict[int, str]]:
     """Return the query and the texts to score by index: those that hold any text, cleaned."""
-    if not query:
+    if not query or not (query.strip() or isinstance(query, Wordless)):
         raise ValueError(
             "reranking needs the query. LangChain: use EdgeOrderRetriever or ContextualCompressionRetriever, which "
             "pass it on, or give query=...; LlamaIndex: query_str=... or query_bundle=...; core: place(..., query=...)."

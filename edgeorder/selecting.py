@@ -1,9 +1,9 @@
 """Selection by rank: duplicates, `min_score` and `top_n`, each cut recorded with its reason."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from edgeorder.alerts import warn
 from edgeorder.checks import whole_number
@@ -12,7 +12,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.ranking import indices_at
 from edgeorder.sortable import group_key
 
-Dedupe: TypeAlias = Literal["off", "id", "text", "near"]
+Dedupe: TypeAlias = Literal["off", "id", "text", "near"] | Callable[[Any], object]
 DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate", "already"]
 
 
@@ -40,9 +40,9 @@ class Dropped:
 
 
 def check_dedupe(dedupe: object) -> None:
-    """Raise ValueError unless `dedupe` is a known name."""
-    if dedupe not in ("off", "id", "text", "near"):
-        raise bad_choice("dedupe", dedupe, ("off", "id", "text", "near"))
+    """Raise ValueError unless `dedupe` is a known name or a callable."""
+    if not callable(dedupe) and dedupe not in ("off", "id", "text", "near"):
+        raise bad_choice("dedupe", dedupe, ("off", "id", "text", "near", "a callable from an item to a key"))
 
 
 def check_top_n(top_n: object) -> int | None:
@@ -86,8 +86,9 @@ def without_duplicates(
         view: The chunks.
         ranking: Input indices, best first.
         kept: Ranks (0-based) still in the running.
-        dedupe: What makes two chunks duplicates: the same `"id"`, the same `"text"` but for white space, or a `"near"`
-            text. Chunks without an id are never duplicates by id.
+        dedupe: What makes two chunks duplicates: the same `"id"`; the same `"text"` but for white space; `"near"`,
+            every word of one in the other, in order; or the same key by a callable from the caller's own item. Chunks
+            without an id, a key, or a word in their text are never duplicates.
 
     Returns:
         The ranks that stay, and what was cut.
@@ -99,8 +100,10 @@ def without_duplicates(
         firsts = repeated([view.text(index) for index in indices])
     elif dedupe == "id":
         firsts = _first_with_same([group_key(view.id(index)) for index in indices])
+    elif callable(dedupe):
+        firsts = _first_with_same([group_key(dedupe(view.item(index))) for index in indices])
     else:
-        firsts = _first_with_same([" ".join(view.text(index).split()) for index in indices])
+        firsts = _first_with_same([_words(view.text(index)) for index in indices])
     stay: list[int] = []
     cuts: list[Cut] = []
     for rank, index, first in zip(kept, indices, firsts, strict=True):
@@ -109,6 +112,11 @@ def without_duplicates(
         else:
             cuts.append((index, rank + 1, "duplicate", None, indices[first]))
     return stay, cuts
+
+
+def _words(text: str) -> str | None:
+    """Return a text but for white space; None where it has no word: images and blanks are no duplicates."""
+    return " ".join(text.split()) if any(map(str.isalnum, text)) else None
 
 
 def _first_with_same(marks: Sequence[Hashable]) -> list[int | None]:

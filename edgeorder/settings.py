@@ -23,7 +23,7 @@ from pydantic import (
 
 from edgeorder.auto import Auto
 from edgeorder.budget import Budget
-from edgeorder.listening import check_recorders
+from edgeorder.listening import Recorder, check_recorders
 from edgeorder.message_parts import MessageParts
 from edgeorder.metadata import SECTIONS, Key, check_key
 from edgeorder.plan import OrderSetting, Plan, make_plan
@@ -31,7 +31,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
-from edgeorder.records import OrderRecord
+from edgeorder.recorders import recorder_from_plain, recorder_to_plain
 from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
@@ -51,6 +51,8 @@ def to_plain(value: object, where: str) -> Any:
         return [to_plain(part, where) for part in value]
     if isinstance(value, Real | Decimal) and not isinstance(value, bool):  # NumPy's numbers, too
         return int(value) if isinstance(value, Integral) else float(value)
+    if where == "recorders" and (plain := recorder_to_plain(value)) is not value:
+        return plain
     if callable(value):
         raise TypeError(f"{where} holds {value!r}, which cannot be written as data; set it again after loading")
     return value
@@ -88,6 +90,11 @@ def _tuple_of_list(value: Any) -> object:
     return tuple(map(_tuple_of_list, value)) if isinstance(value, list) else value
 
 
+def _recorders_from_plain(value: Any) -> object:
+    """Return recorders, also from the plain data that they were written as."""
+    return tuple(map(recorder_from_plain, value)) if isinstance(value, list | tuple) else value
+
+
 _KEYS = ("score_key", "source_key", "section_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
 KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
 
@@ -103,7 +110,9 @@ class PlacementSettings(BaseModel):
     rerank: Annotated[Rerank | Scorer | None, *_setting()] = Field(
         default=None, description="A scorer, (query, texts) -> scores, or a Rerank."
     )
-    dedupe: Annotated[Dedupe, *_setting()] = Field(default="off", description='"off", "id", "text" or "near".')
+    dedupe: Annotated[Dedupe, *_setting()] = Field(
+        default="off", description='"off", "id", "text", "near", or a callable from an item to a key.'
+    )
     top_n: Annotated[int | None, *_setting()] = Field(default=None, description="Keep at most this many chunks.")
     min_score: Annotated[float | None, *_setting()] = Field(
         default=None, description="Keep chunks that score at least this much."
@@ -124,7 +133,7 @@ class PlacementSettings(BaseModel):
     prompt: Annotated[Prompt | QuestionPlace | None, *_setting(_from_dict(Prompt))] = Field(
         default=None, description='The question "before", "after" or on "both" sides of the block, or a Prompt.'
     )
-    recorders: Annotated[Sequence[Callable[[OrderRecord], object]], *_setting(_tuple_of_list)] = Field(
+    recorders: Annotated[Sequence[Recorder], *_setting(_recorders_from_plain)] = Field(
         default=(), description="Callables that get each OrderRecord."
     )
     score_key: KeyField = Field(default=None, description="Where the score lives.")
@@ -142,6 +151,10 @@ class PlacementSettings(BaseModel):
     page_key: KeyField = Field(default=None, description="Where the page lives that labels show.")
     annotate: bool = Field(
         default=False, strict=True, description='Write rank, position and scores into copies, under "edgeorder".'
+    )
+
+    shadow: bool = Field(
+        default=False, strict=True, description="Return what came in, untouched, and only record what would be done."
     )
 
     @model_validator(mode="after")

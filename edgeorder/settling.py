@@ -221,6 +221,10 @@ def _within(call: Call, room: Room, scores: Sequence[float | None], first: int) 
     if packer.at_least is None or len(trial.load.kept) == len(packer.ranks):
         return trial
     least = _fitting(call, room._replace(packer=packer.at_least(packer.scale, packer.ranks)), (), first)
+    if not set(least.load.kept) <= set(trial.load.kept):
+        # Joined, more fitted than by the sum of its parts: the policy may still keep all of it in its own way.
+        packer.promise(least.load.kept)
+        trial = _fitting(call, room, scores, first)
     return trial if set(least.load.kept) <= set(trial.load.kept) else least
 
 

@@ -97,7 +97,9 @@ def longest_prefix(text: str, tokens: Callable[[str], int], room: int) -> Body |
         body = prefix.body(at)
         if body.gone[0][0] and enough <= tokens(body.text) <= room:
             return body
-    body = prefix.body(grapheme_start(text, low))
-    while body.gone[0][0] and tokens(body.text) > room:  # a counter that is no sum of its parts
-        body = prefix.body(grapheme_start(text, body.gone[0][0] // 2))
-    return body if body.gone[0][0] else None
+    back = 0
+    while True:
+        body = prefix.body(grapheme_start(text, low - back))
+        if not body.gone[0][0] or tokens(body.text) <= room:
+            return body if body.gone[0][0] else None
+        back = min(low, 2 * back + 1)  # part of a grapheme can need less than all of it

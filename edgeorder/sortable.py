@@ -1,8 +1,9 @@
 """Values from metadata that never fail to sort, to group or to print: mixed, missing, nested or odd.
 
 A sort key is a tuple of (kind, value) tokens, in which numbers compare as numbers and text as text, so any two keys can
-be compared: `7`, `"7"` and `7.0` are equal, `"10"` comes after `"9"`, `"a10"` after `"a2"`, and `(3, 2)` after
-`(3, 1)`. A group key is equal for equal values: `{"a": 1, "b": 2}` is `{"b": 2, "a": 1}`.
+be compared: `7`, `"7"` and `7.0` are equal, `"10"` comes after `"9"`, `"a10"` after `"a2"`, `(3, 2)` after `(3, 1)`,
+and `"1:02:10"` after `"05:14"`. In `"12.25"` and `"12.5"` digits count as whole numbers, as in versions: 5 before 25.
+A group key is equal for equal values: `{"a": 1, "b": 2}` is `{"b": 2, "a": 1}`.
 """
 
 import re
@@ -12,11 +13,14 @@ from numbers import Number, Rational, Real
 from operator import index
 from typing import TypeAlias
 
+from edgeorder.text.numerals import roman, seconds
+
 SortKey: TypeAlias = tuple[tuple[int, float | str], ...]
 
 # Longer digit runs are cut: Python refuses to turn thousands of digits into an int.
 _PIECES = re.compile(r"([0-9]{1,18})")
 _MISSING: SortKey = ((-1, 0.0),)  # inside a sequence
+_TIME = (1, ":")  # what makes a time no ordinal: the next second is no neighbour
 _SIMPLE = frozenset((str, int, type(None)))
 _ITSELF, _BOOL, _BYTES, _MAPPING, _SET = (object() for _ in range(5))
 _EMPTY: frozenset[Hashable] = frozenset({None, "", (), (_BYTES, b""), (_MAPPING, frozenset()), (_SET, frozenset())})
@@ -43,6 +47,16 @@ def location_key(value: object) -> SortKey | None:
     """Return the sort key of an offset or a page; None where it is missing, which -1 says too."""
     key = sort_key(value)
     return None if key in _NOWHERE else key
+
+
+def page_key(value: object) -> SortKey | None:
+    """Return the same for a page: Roman numerals come by their value, before all other pages.
+
+    >>> sorted(["2", "ix", 1, "ii", "10"], key=page_key)
+    ['ii', 'ix', 1, '2', '10']
+    """
+    number = roman(value.strip()) if type(value) is str else None
+    return location_key(value) if number is None else ((-1, number),)
 
 
 def whole_number(value: object) -> int | None:
@@ -121,7 +135,7 @@ def plain(value: object) -> object:
     if isinstance(value, Real):
         value = float(value)
     elif hasattr(value, "tolist"):
-        return plain(value.tolist())
+        value = value.tolist()
     return None if _is_missing(value) else value
 
 
@@ -152,6 +166,8 @@ def _sort_key(value: object) -> SortKey | None:
         return _joined(sorted(_sort_key(part) or _MISSING for part in value))
     if isinstance(value, Sequence):
         return _joined(map(_sort_key, value))
+    if (time := seconds(value)) is not None:
+        return (0, time), _TIME
     # Dates sort as their ISO text, next to dates that are text already.
     iso = getattr(value, "isoformat", None)
     if callable(iso):
@@ -174,6 +190,8 @@ def _joined(parts: Iterable[SortKey | None]) -> SortKey | None:
 
 
 def _text_key(text: str) -> SortKey | None:
+    if ":" in text and (time := seconds(text)) is not None:
+        return (0, time), _TIME
     # Splitting on a captured pattern alternates: even pieces are text, odd ones digits.
     pieces = enumerate(_PIECES.split(text.strip()))
     return tuple((0, int(piece)) if i % 2 else (1, piece) for i, piece in pieces if piece) or None

@@ -7,6 +7,7 @@ The questions are made on the cluster, placed by two workers, and written as Par
 looked at: is every row there once, do blocks keep the budget, what was left out?
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -20,7 +21,7 @@ import ray
 from edgeorder import Budget, approximate_counter
 from edgeorder.batch import PlaceBatch
 
-BUDGET = 3000
+BUDGET = 6000
 POLICY = "Rule {}: a traveller who books {} must ask {} before the trip, and keeps the receipt for {} days."
 WHAT = ("a hotel", "a flight", "a rail pass", "a hired car", "a conference seat")
 WHOM = ("the manager", "the travel desk", "the finance team")
@@ -50,8 +51,9 @@ def question(row: dict[str, Any]) -> dict[str, Any]:
 
 def main(n: int) -> None:
     """Run it and print its figures."""
-    # Two workers of a whole CPU each would leave none for the tasks that read: the job would wait for ever.
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # Ray counts a CPU for each worker and each task that reads or writes, and waits for ever, without an error, for a
+    # CPU that its own workers hold. So workers count half here, and four are counted even where there are two.
+    ray.init(num_cpus=max(4, os.cpu_count() or 1), include_dashboard=False, log_to_driver=False)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True  # without it, rows come back in any order

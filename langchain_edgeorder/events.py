@@ -1,4 +1,9 @@
-"""The record as a LangChain custom event, so that it shows in traces and in `astream_events`."""
+"""The record in LangChain: a custom event for handlers and `astream_events`, and a child run for tracers.
+
+Custom events never reach LangChain's tracers, LangSmith's among them; runs do.
+"""
+
+from typing import Any
 
 from langchain_core.callbacks import (
     BaseCallbackManager,
@@ -7,37 +12,76 @@ from langchain_core.callbacks import (
     dispatch_custom_event,
 )
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.config import (
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+    var_child_runnable_config,
+)
 
 from edgeorder.placement import Placement
 from edgeorder.window import drafting
 
 EVENT = "edgeorder"
-"""The name of the custom event; its data is `OrderRecord.to_dict()`."""
+"""The name of the custom event and of the child run; data and outputs are `OrderRecord.to_dict()`."""
 
 
 def dispatch(placement: Placement, callbacks: Callbacks) -> None:
     """Send the record to the handlers of the run that we are in, if there is a run and it has handlers."""
     config = _listening(callbacks)
-    if config is not None:
-        dispatch_custom_event(EVENT, placement.record.to_dict(), config=config)
+    if config is None:
+        return
+    data = placement.record.to_dict()
+    dispatch_custom_event(EVENT, data, config=config)
+    get_callback_manager_for_config(config).on_chain_start(None, _asked(data), name=EVENT).on_chain_end(data)
 
 
 async def adispatch(placement: Placement, callbacks: Callbacks) -> None:
     """The same for async runs."""
     config = _listening(callbacks)
-    if config is not None:
-        await adispatch_custom_event(EVENT, placement.record.to_dict(), config=config)
+    if config is None:
+        return
+    data = placement.record.to_dict()
+    await adispatch_custom_event(EVENT, data, config=config)
+    run = await get_async_callback_manager_for_config(config).on_chain_start(None, _asked(data), name=EVENT)
+    await run.on_chain_end(data)
+
+
+def trace_of(callbacks: Callbacks) -> str | None:
+    """Return what joins the runs of one request; None outside a run.
+
+    It is `trace_id` in the metadata of the config, else the id of the outermost run that a tracer knows, else that of
+    the run that we are in.
+    """
+    manager = _manager(callbacks)
+    if manager is None or manager.parent_run_id is None:
+        return None
+    if (own := manager.metadata.get("trace_id")) is not None:
+        return str(own)
+    here = str(manager.parent_run_id)
+    for handler in manager.handlers:
+        if (run := getattr(handler, "run_map", {}).get(here)) is not None:
+            return str(run.trace_id or here)
+    return here
+
+
+def _asked(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the inputs of the child run: no text of the user's, as nowhere in a record."""
+    return {"chunks": len(data["chunks"]), "budget": data["budget"]}
 
 
 def _listening(callbacks: Callbacks) -> RunnableConfig | None:
     """Return the config to send an event with; None when nobody would get it, so that no record is built."""
     if drafting():
         return None
+    manager = _manager(callbacks)
+    # Outside a run there is no parent, and LangChain refuses custom events.
+    if manager is not None and manager.parent_run_id is not None and manager.handlers:
+        return {"callbacks": manager}
+    return None
+
+
+def _manager(callbacks: Callbacks) -> BaseCallbackManager | None:
     if callbacks is None:
         config = var_child_runnable_config.get()
         callbacks = config.get("callbacks") if config else None
-    # Outside a run there is no parent, and LangChain refuses custom events.
-    if isinstance(callbacks, BaseCallbackManager) and callbacks.parent_run_id is not None and callbacks.handlers:
-        return {"callbacks": callbacks}
-    return None
+    return callbacks if isinstance(callbacks, BaseCallbackManager) else None

@@ -15,8 +15,9 @@ from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
+from edgeorder.tracing import within
 from langchain_edgeorder.documents import Documents, with_body
-from langchain_edgeorder.events import adispatch, dispatch
+from langchain_edgeorder.events import adispatch, dispatch, trace_of
 
 
 def _loaded_prompt(value: Any) -> Any:
@@ -64,6 +65,7 @@ class EdgeOrder(
         date_key: The same for the date.
         page_key: The same for the page.
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder".
+        shadow: Return the documents untouched, and only record what would have been done.
 
     >>> from langchain_core.documents import Document
     >>> documents = [Document(text) for text in "ABCD"]
@@ -109,7 +111,8 @@ class EdgeOrder(
             TypeError: For an item that is no `Document`, naming its index and type.
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a document does not fit.
         """
-        placement = super().place(documents, query, reserve=reserve)
+        with within(trace_of(callbacks), shadow=self.shadow):
+            placement = super().place(documents, query, reserve=reserve)
         dispatch(placement, callbacks)
         return placement
 
@@ -123,7 +126,8 @@ class EdgeOrder(
         callbacks: Callbacks = None,
     ) -> Placement:
         """The same, never blocking the event loop."""
-        placement = await super().aplace(documents, query, reserve=reserve)
+        with within(trace_of(callbacks), shadow=self.shadow):
+            placement = await super().aplace(documents, query, reserve=reserve)
         await adispatch(placement, callbacks)
         return placement
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from edgeorder.budget import as_budget
 from edgeorder.errors import BudgetError
-from edgeorder.message_parts import read_message
+from edgeorder.message_parts import WORDLESS, read_message
 from edgeorder.placement import Placement
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.rendering import as_layout, split_block
@@ -31,7 +31,7 @@ class _Asked(NamedTuple):
 
     Args:
         context: Documents, or what was rendered before.
-        query: The text of the question; a blank where it has none, None where there is no question.
+        query: The text of the question; `WORDLESS` where it has none, None where there is no question.
         others: Its blocks that are no text, such as images.
         around: The messages that stand before it.
     """
@@ -236,7 +236,7 @@ def split_question(question: object, key: str) -> tuple[str | None, list[Any]]:
     if not isinstance(question, list | tuple) or not all(isinstance(block, str | dict) for block in question):
         raise TypeError(f"{key!r} must be a text, a message or content blocks, not {question!r:.80}")
     texts = [block if isinstance(block, str) else block.get("text") for block in question if not _is_other(block)]
-    return "\n".join(text for text in texts if text) or " ", [block for block in question if _is_other(block)]
+    return "\n".join(text for text in texts if text) or WORDLESS, [block for block in question if _is_other(block)]
 
 
 def _is_other(block: object) -> bool:

@@ -11,7 +11,7 @@ from edgeorder.budget import Budget
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import BudgetError
 from edgeorder.message_parts import IMAGE_TOKENS
-from edgeorder.messages import message_counter
+from edgeorder.tokens import message_counter
 
 
 def room(

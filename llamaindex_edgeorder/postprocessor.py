@@ -7,14 +7,17 @@ from typing import Any
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index_instrumentation.span import active_span_id
 from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
 from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.chunk import ChunkView
+from edgeorder.message_parts import WORDLESS
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
+from edgeorder.tracing import within
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.neighbours import hits_first
 from llamaindex_edgeorder.nodes import Nodes, with_body
@@ -47,6 +50,7 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
         page_key: Default: "page_label".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
             the text for LLM and embedding.
+        shadow: Return the nodes untouched, and only record what would have been done.
 
     >>> from llama_index.core.schema import NodeWithScore, TextNode
     >>> nodes = [NodeWithScore(node=TextNode(text=text)) for text in "ABCD"]
@@ -89,7 +93,8 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a node does not fit.
         """
         self._rerank_starts(nodes, query_str)
-        placement = super().place(nodes, query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = super().place(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -99,7 +104,8 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     ) -> Placement:
         """The same, never blocking the event loop."""
         self._rerank_starts(nodes, query_str)
-        placement = await super().aplace(nodes, query_str, reserve=reserve)
+        with within(active_span_id.get(), shadow=self.shadow):
+            placement = await super().aplace(nodes, query_str, reserve=reserve)
         self._send(nodes, placement)
         return placement
 
@@ -149,6 +155,7 @@ _OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
 
 
 def query_of(query_bundle: QueryBundle | None) -> str | None:
-    """Return the text of a query, if there is one."""
-    # A question without a text, such as an image, is one by which nothing can be scored.
-    return None if query_bundle is None else query_bundle.query_str or " "
+    """Return the text of a query, if there is one; `WORDLESS` for a question that is an image or an embedding."""
+    if query_bundle is None or query_bundle.query_str:
+        return None if query_bundle is None else query_bundle.query_str
+    return WORDLESS if query_bundle.image_path or query_bundle.embedding else ""

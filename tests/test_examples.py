@@ -233,7 +233,8 @@ def test_llamaindex_query_engine(run):
     placed = re.findall(r"^ +(\d+) +(\d+) +\d+  (\S+ §\d+)$", out, re.MULTILINE)
     assert [int(position) for position, _, _ in placed] == list(range(len(placed)))
     run_of_neighbours = [node for _, _, node in placed if node.startswith("long-stays")]
-    assert run_of_neighbours == sorted(run_of_neighbours)
+    # The run is split where it would push the best chunk too far down; its parts keep their reading order.
+    assert sum(one > after for one, after in pairwise(run_of_neighbours)) <= 1
     assert len(placed) + len(re.findall("^ dropped", out, re.MULTILINE)) == 20
 
 
@@ -306,3 +307,14 @@ def test_the_third_adapter_is_short():
     """It is as short as its first line says."""
     code = (EXAMPLES / "third_adapter.py").read_text(encoding="utf-8")
     assert code.split("class Documents(")[1].split("\n\n\ndef main")[0].count("\n") < 70
+
+
+@pytest.mark.parametrize("name", ["langchain_explain.py", "llamaindex_explain.py"])
+def test_a_wrong_answer_of_a_real_model_is_explained(run, name):
+    """The local model's wrong answer ends in its cause: the gold chunk sat in the middle of a long block."""
+    pytest.importorskip("xllamacpp")
+    question, answer, cause, advice = run(name).splitlines()
+    assert re.fullmatch(r"Question: In which .*\?", question)
+    assert re.fullmatch(r"Answer:   '.*', where '.*' is right", answer)
+    assert re.fullmatch(r"Cause:    \S+-8 \(rank 9\) sat at position 9 of 20, a weak one .*", cause)
+    assert advice.startswith("Advice:   No order puts rank 9 on an edge")

@@ -13,7 +13,18 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["edgeorder", "langchain_edgeorder", "llamaindex_edgeorder"]
-HEAVY = ["pydantic", "torch", "tiktoken", "numpy", "scipy", "matplotlib", "langchain_core", "llama_index", "asyncio"]
+HEAVY = [
+    "pydantic",
+    "torch",
+    "tiktoken",
+    "numpy",
+    "regex",
+    "scipy",
+    "matplotlib",
+    "langchain_core",
+    "llama_index",
+    "asyncio",
+]
 
 
 def python(code: str, executable: str = sys.executable) -> str:
@@ -69,7 +80,7 @@ def test_all_is_complete_and_sorted(package: str) -> None:
     assert set(names) <= set(dir(module))
 
 
-ELSEWHERE = {"_replace", "_fields", "_asdict", "_make", "_getframe", "_exit"}
+ELSEWHERE = {"_replace", "_fields", "_field_defaults", "_asdict", "_make", "_getframe", "_exit"}
 """Names of NamedTuple and of Python's own that are documented in spite of their underscore."""
 OF_FRAMEWORKS = {
     # Engines have no public way to tell how they fill their prompt.

@@ -144,7 +144,7 @@ class PlaceBatch:
 
     def place_rows(self, rows: Sequence[Row]) -> list[Outcome]:
         """Return what is added to each row; the rows share the scorer's batches."""
-        plan, alerts = self.plan, list[tuple[int, str]]()
+        plan, alerts = self.plan, list[str]()
         if plan.budget is not None and rows:  # without it no row could be placed: that ends the run
             from edgeorder.tokens import checked_counter
 
@@ -155,13 +155,14 @@ class PlaceBatch:
         outcomes = []
         with collected() as messages:
             steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
+            alerts += messages
             for at, (row, rerank) in enumerate(zip(rows, steps, strict=True)):
-                outcomes.append(self._placed(row, rerank))
-                alerts += [(at, message) for message in messages]
                 messages.clear()
+                outcomes.append(self._placed(row, rerank))
+                alerts += [f"row {at} of a batch: {message}" for message in messages]
         if alerts:  # a line for each of a million rows would be read by nobody, and kept by Python for ever
-            at, message = alerts[0]
-            warn(f"row {at} of a batch: {message} ({len({at for at, _ in alerts})} of {len(rows)} rows had warnings)")
+            more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
+            warn(alerts[0] + more)
         return outcomes
 
     @property

@@ -69,6 +69,8 @@ def _chunks(cell: object) -> list[Chunk]:
     if hasattr(cell, "tolist"):  # an array
         cell = cell.tolist()
     if isinstance(cell, Mapping):  # a list of structs as a struct of lists: some engines store it so
+        if len({len(values) for values in cell.values()}) > 1:
+            raise ValueError(f"the fields of the chunks are lists of different lengths: {cell!r:.80}")
         cell = [dict(zip(cell, values, strict=True)) for values in zip(*cell.values(), strict=True)]
     if isinstance(cell, list | tuple):
         return [_chunk(value, at) for at, value in enumerate(cell)]

@@ -121,7 +121,11 @@ def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
     """
     from importlib.metadata import version
 
-    run = {"edgeorder": version("edgeorder"), "source": table.identity(), "settings": _described(place_batch)}
+    run = {
+        "version of edgeorder": version("edgeorder"),
+        "source": table.identity(),
+        "settings": _described(place_batch),
+    }
     file = folder / _RUN
     if file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))

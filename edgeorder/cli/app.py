@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
+from edgeorder.cli.audit import audit
+from edgeorder.cli.cases import cases
 from edgeorder.cli.compare import compare
+from edgeorder.cli.diff import diff
+from edgeorder.cli.evaluate import evaluate
+from edgeorder.cli.explain import explain
 from edgeorder.cli.export_onnx import export_onnx
-from edgeorder.cli.place_table import place
+from edgeorder.cli.log import log
+from edgeorder.cli.place import place
+from edgeorder.cli.plan import plan
 from edgeorder.cli.probe import probe
 from edgeorder.cli.terminal import open_streams, say, settle_streams
 from edgeorder.errors import EdgeOrderError
@@ -19,10 +26,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,  # a local may be a key
 )
+for command in (place, diff, explain, log, audit, cases, plan, probe, compare, evaluate):
+    app.command()(command)
 app.command("export-onnx")(export_onnx)
-app.command()(probe)
-app.command()(compare)
-app.command()(place)
 
 
 def _version(asked: bool) -> None:

@@ -21,6 +21,10 @@ def compare(
     orders: Annotated[
         str, typer.Option(help="Orders with commas: names, shuffled, or measured (needs --profile).")
     ] = "relevance,bookend,bookend_tail,reverse,long_context_reorder,shuffled",
+    reading: Annotated[str, typer.Option(help="Reading of neighbours, with commas: runs, source, off.")] = "off",
+    used: Annotated[
+        bool, typer.Option("--used", help="Tell whether the gold chunk was used; asks each question once more.")
+    ] = False,
     profile: Annotated[Path | None, typer.Option(help="The profile whose order is `measured`.")] = None,
     seed: options.Seed = 1,
     report: options.Report = None,
@@ -59,14 +63,15 @@ def compare(
         instruction=instruction,
     )
     named = options.named_orders(orders, profile)
+    readings = options.readings(reading)
     outputs = Outputs(data=json_file, report=report)
     outputs.check(cases, profile)
     if dry_run:
         from edgeorder.cli.estimate import comparison_estimate
 
-        typer.echo(comparison_estimate(run, named, places))
+        typer.echo(comparison_estimate(run, named, places, readings, used))
         return
-    found = run.compare(named, places)
+    found = run.compare(named, places, readings, used)
     kept = outputs.write(found, measured=profile)
     show(comparison_table(found), *comparison_lines(found))
     if not found.valid:

@@ -7,9 +7,11 @@ from edgeorder.cli.runs import Run
 from edgeorder.orders import Order
 from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.cases import Case
+from edgeorder.probe.comparing import ways_of
 from edgeorder.probe.local import LocalModel
-from edgeorder.probe.trials import Setup, gold_rank, order_for, placed, ranked, spread, with_gold_at
+from edgeorder.probe.trials import gold_rank, spread, with_gold_at
 from edgeorder.prompting import QuestionPlace
+from edgeorder.reading import Reading
 from edgeorder.tokens import tiktoken_counter
 
 
@@ -26,23 +28,21 @@ def probe_estimate(run: Run, depths: int) -> str:
     return _estimate(run, [prompts(case) for case in run.cases])
 
 
-def comparison_estimate(run: Run, orders: Sequence[str | Order], question_places: Sequence[QuestionPlace]) -> str:
-    """Return in words what a comparison takes at most; orders that give the same prompt are asked once."""
-    setups = [Setup(place, run.setup.style, run.setup.instruction) for place in question_places]
+def comparison_estimate(
+    run: Run,
+    orders: Sequence[str | Order],
+    question_places: Sequence[QuestionPlace],
+    readings: Sequence[Reading] = ("off",),
+    used: bool = False,
+) -> str:
+    """Return in words what a comparison takes at most; ways that give the same prompt are asked once."""
+    ways = ways_of(orders, {}, readings, question_places, run.chunks, run.setup)
 
     def prompts(case: Case) -> Iterable[str]:
         rank = gold_rank(case, max(run.chunks), run.seed)
-        yield from {
-            setup.text(
-                case.question,
-                placed(
-                    ranked(case, length, rank), order_for(order, case, run.seed) if isinstance(order, str) else order
-                ),
-            )
-            for setup in setups
-            for length in run.chunks
-            for order in orders
-        }
+        yield from {way.prompt(case, rank, run.seed)[0] for way in ways}
+        if used:
+            yield run.setup.closed_book(case.question)
 
     return _estimate(run, [prompts(case) for case in run.cases])
 

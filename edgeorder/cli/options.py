@@ -1,5 +1,6 @@
 """The options that several commands share, and what is read from their texts."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -10,6 +11,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS, Order
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import QuestionPlace
+from edgeorder.reading import Reading
 
 
 class StyleChoice(StrEnum):
@@ -71,7 +73,17 @@ def question_places(text: str) -> tuple[QuestionPlace, ...]:
         ValueError: For an unknown one, or one that is there twice.
     """
     known: dict[str, QuestionPlace] = {"before": "before", "after": "after", "both": "both"}
-    return tuple(known[name] for name in _names("--question", text, known))
+    return tuple(known[name] for name in names("--question", text, known))
+
+
+def readings(text: str) -> tuple[Reading, ...]:
+    """Return the readings of `--reading`.
+
+    Raises:
+        ValueError: For an unknown one, or one that is there twice.
+    """
+    known: dict[str, Reading] = {"runs": "runs", "source": "source", "off": "off"}
+    return tuple(known[name] for name in names("--reading", text, known))
 
 
 def named_orders(text: str, profile: Path | None) -> list[str | Order]:
@@ -80,14 +92,14 @@ def named_orders(text: str, profile: Path | None) -> list[str | Order]:
     Raises:
         ValueError: For an unknown name, one that is there twice, `measured` without a profile, or a profile without it.
     """
-    names = _names("--orders", text, (*ORDERS, "shuffled", "measured"))
-    if ("measured" in names) != (profile is not None):
+    found = names("--orders", text, (*ORDERS, "shuffled", "measured"))
+    if ("measured" in found) != (profile is not None):
         raise ValueError(
             "the order 'measured' needs --profile FILE, which `edgeorder probe --out FILE` writes"
             if profile is None
             else "--profile is for the order 'measured'; name it in --orders"
         )
-    return [PositionProfile.load(profile) if profile and name == "measured" else name for name in names]
+    return [PositionProfile.load(profile) if profile and name == "measured" else name for name in found]
 
 
 def check_legible(option: str, text: str | None) -> None:
@@ -98,11 +110,16 @@ def check_legible(option: str, text: str | None) -> None:
         raise ValueError(f"{option}={text!r:.60} is not UTF-8") from error
 
 
-def _names(option: str, text: str, choices: "dict[str, QuestionPlace] | tuple[str, ...]") -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
+def names(option: str, text: str, choices: Collection[str]) -> list[str]:
+    """Return the names of an option, which stand with commas between.
+
+    Raises:
+        ValueError: For an unknown one, or one that is there twice.
+    """
+    found = [name.strip() for name in text.split(",")]
+    for name in found:
         if name not in choices:
             raise bad_choice(option, name, choices)
-    if len(set(names)) < len(names):
+    if len(set(found)) < len(found):
         raise ValueError(f"{option}={text!r:.60} names one twice")
-    return names
+    return found

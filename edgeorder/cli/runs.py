@@ -27,6 +27,7 @@ from edgeorder.probe.replies import Model
 from edgeorder.probe.results import ProbeResult
 from edgeorder.probe.trials import Setup
 from edgeorder.prompting import QuestionPlace
+from edgeorder.reading import Reading
 
 T = TypeVar("T")
 _LOCAL_TOKENS, _ENDPOINT_TOKENS = 16, 100  # of an answer at least; a chat model also writes sentences around it
@@ -149,7 +150,13 @@ class Run:
 
         return likelihood_lines(self._with_models(run))
 
-    def compare(self, orders: Sequence[str | Order], question_places: Sequence[QuestionPlace]) -> Comparison:
+    def compare(
+        self,
+        orders: Sequence[str | Order],
+        question_places: Sequence[QuestionPlace],
+        readings: Sequence[Reading] = ("off",),
+        used: bool = False,
+    ) -> Comparison:
         """Run the comparison."""
 
         async def run(model: Model, cache: AnswerCache | None, grade: Grader) -> Comparison:
@@ -158,6 +165,8 @@ class Run:
                     model,
                     self.cases,
                     orders=orders,
+                    readings=readings,
+                    used=used,
                     question_places=question_places,
                     chunks=self.chunks,
                     setup=self.setup,

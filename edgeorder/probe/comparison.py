@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from edgeorder.probe.faults import Fault
 from edgeorder.probe.shares import Share, check_marks
@@ -14,11 +14,15 @@ class Arm:
     """One way of asking, over all questions of a comparison.
 
     Args:
-        order: The name of the order.
+        order: The name of the order, or of the placer.
         question_place: Where the question stands.
         chunks: Chunks in the block.
         right: Whether each question was answered right, 0 or 1, in the order of the cases.
         cut: Whether each answer was cut at the most tokens, 0 or 1; none where that was not noted.
+        reading: How chunks of one source were read.
+        used: Whether the gold chunk was used, 0 or 1: cited, or right with it and wrong without; none if not asked.
+        tokens: Prompt tokens on average, by the model's count; None if it does not say.
+        seconds: Seconds to an answer on average; None if unknown. No part of equality.
 
     Raises:
         ValueError: For a mark that is neither 0 nor 1.
@@ -29,10 +33,15 @@ class Arm:
     chunks: int
     right: tuple[int, ...] = field(repr=False)
     cut: tuple[int, ...] = field(default=(), repr=False)
+    reading: str = "off"
+    used: tuple[int, ...] = field(default=(), repr=False)
+    tokens: float | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_marks("Arm.right", self.right, len(self.right))
         check_marks("Arm.cut", self.cut, len(self.right) if self.cut else 0)
+        check_marks("Arm.used", self.used, len(self.right) if self.used else 0)
 
     @property
     def share(self) -> Share:
@@ -42,7 +51,8 @@ class Arm:
     @property
     def name(self) -> str:
         """What tells it from the others."""
-        return f"{self.order}, question {self.question_place}, top {self.chunks}"
+        reading = "" if self.reading == "off" else f", reading {self.reading}"
+        return f"{self.order}{reading}, question {self.question_place}, top {self.chunks}"
 
 
 @dataclass(frozen=True)
@@ -96,13 +106,14 @@ class Comparison:
         """The arm with the most right answers, the first of equals."""
         return max(self.arms, key=lambda arm: arm.share.right)
 
-    def against(self, arm: Arm, other: Arm) -> tuple[float, float, float]:
-        """Return the difference of two arms in accuracy, and its 95 % interval over the paired questions."""
-        n = len(arm.right)
+    def against(self, arm: Arm, other: Arm, what: Literal["right", "used"] = "right") -> tuple[float, float, float]:
+        """Return the difference of two arms in a share, and its 95 % interval over the paired questions."""
+        ours, theirs = getattr(arm, what), getattr(other, what)
+        n = len(ours)
         if n == 0:
             return 0.0, -1.0, 1.0
-        gains = sum(a > b for a, b in zip(arm.right, other.right, strict=True))
-        losses = sum(a < b for a, b in zip(arm.right, other.right, strict=True))
+        gains = sum(a > b for a, b in zip(ours, theirs, strict=True))
+        losses = sum(a < b for a, b in zip(ours, theirs, strict=True))
         difference = (gains - losses) / n
         # Two imagined questions, one each way, as in `PositionEvidence.excluded` (Agresti and Min, 2005).
         middle = (gains - losses) / (n + 2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from edgeorder.citing import cited
 from edgeorder.probe.answers import AnswerCache, ask_cached
 from edgeorder.probe.faults import Unusable
 from edgeorder.probe.replies import Model, without_thoughts
@@ -20,9 +21,6 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Scripts that set no space between words, or hang endings on them: there an alias need not be a whole word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
-_CITATION = re.compile(
-    r"\[\s*(\d+(?:\s*[,;]\s*\d+)*)\s*\]|\b(?:document|source|passage|chunk)\s+#?(\d+)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -122,14 +120,12 @@ def by_aliases(question: str, answer: str, aliases: Sequence[str]) -> Grade:
 
 
 def cites(answer: str, number: int) -> bool:
-    """Return whether an answer cites a passage by its number in the prompt: [3], [2, 3] or "document 3".
+    """Return whether an answer cites a passage by its number in the prompt, see `edgeorder.citing`.
 
     >>> cites("Paris [1, 3].", 3), cites("Paris [13].", 3)
     (True, False)
     """
-    groups = (found[1] or found[2] for found in _CITATION.finditer(without_thoughts(answer)))
-    numbers = (digits for group in groups for digits in re.findall(r"\d+", group))
-    return any(len(digits) < 20 and int(digits) == number for digits in numbers)  # int refuses thousands of digits
+    return bool(cited(answer, [number]))
 
 
 def is_used(with_gold: bool, without_gold: bool, *, cited: bool = False) -> bool:

@@ -24,7 +24,8 @@ try:
 except ModuleNotFoundError as error:
     raise missing_extra("matplotlib", "probe") from error
 
-_GRID = [place / 60 for place in range(61)]  # depths at which the fitted curve is drawn
+# Depths at which the fitted curve is drawn; an edge slot may be read better than what lies beside it, by a step.
+_GRID = [0.0, 0.001, *(place / 60 for place in range(1, 60)), 0.999, 1.0]
 _WIDE, _NARROW = 8.4, 3.5  # inches: of a page, of a phone
 _LONGEST = 44  # characters of a name beside its dot
 _DASHES = (0, (5, 3))

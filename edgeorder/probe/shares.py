@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from edgeorder.probe.verdict import wilson
+from edgeorder.intervals import wilson
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from operator import index
 from random import Random
 from typing import Any
 
-from edgeorder.chunk import Chunk
+from edgeorder.chunk import Chunk, ChunkList, Label
 from edgeorder.errors import bad_choice
 from edgeorder.orders import Order, checked_permutation, named_order
 from edgeorder.placing import place
@@ -67,6 +67,28 @@ class Setup:
     def closed_book(self, question: str) -> str:
         """Return the prompt without any passage."""
         return f"Answer the question in a few words.\n\nQuestion: {question}{self.ending}"
+
+
+class Titled(ChunkList):
+    """Chunks whose labels show their titles only: a source that groups neighbours is no text of the prompt."""
+
+    __slots__ = ()
+
+    def label(self, index: int) -> Label:
+        return Label(self._chunks[index].title)
+
+
+def as_chunk(passage: CaseChunk) -> Chunk:
+    """Return a passage as a chunk, with all that is known of it."""
+    return Chunk(
+        passage.text,
+        score=passage.score,
+        source=passage.source,
+        offset=passage.offset,
+        end=passage.end,
+        id=passage.id,
+        title=passage.title or None,
+    )
 
 
 def spread(chunks: int, depths: int) -> tuple[int, ...]:

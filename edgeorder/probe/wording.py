@@ -11,6 +11,7 @@ from edgeorder.probe.evidence import CLAIM
 from edgeorder.probe.faults import Fault
 from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.shares import Share
+from edgeorder.profile import gain_words
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
 ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
@@ -157,6 +158,9 @@ def facts(length: LengthResult) -> dict[str, str]:
             f"{name} {percent(shares[name])}" for name in sorted(shares, key=lambda name: -shares[name])
         ),
     }
+    if length.verdict.kind != "invalid":
+        decided = length.decision
+        found["Order"] = f"{decided.order}, {gain_words(decided.order, decided.gain, decided.low, decided.high)}"
     if length.dropped:
         found["Unusable replies"] = " ".join(fault_lines(length.faults))
     if length.cut.right:
@@ -204,7 +208,7 @@ def comparison_lines(comparison: Comparison) -> list[str]:
         lines.append(f"{len(others)} of the {len(comparison.arms) - 1} others cannot be told from it: {names}.")
     elif len(comparison.arms) > 1:
         lines.append("Every other is worse, each by its own 95 % interval (not corrected for their number).")
-    lines += [*long_context_lines(comparison), *unsent_lines(comparison.setup)]
+    lines += [*long_context_lines(comparison), *used_lines(comparison), *unsent_lines(comparison.setup)]
     if comparison.cut.right:
         wrong = sum(
             cut and not right for arm in comparison.arms for cut, right in zip(arm.cut, arm.right, strict=False)
@@ -217,6 +221,22 @@ def comparison_lines(comparison: Comparison) -> list[str]:
             f"{comparison.stopped}."
         )
     return lines + fault_lines(comparison.faults)
+
+
+def used_lines(comparison: Comparison) -> list[str]:
+    """Return how often each arm had its gold chunk used, against the first, and what its prompts cost."""
+    lines = []
+    for arm in comparison.arms:
+        if not arm.used:
+            continue
+        difference, low, high = comparison.against(arm, comparison.arms[0], "used")
+        against = (
+            "" if arm is comparison.arms[0] else f", {points(difference)} points ({points(low)} to {points(high)})"
+        )
+        tokens = "" if arm.tokens is None else f"; {arm.tokens:,.0f} prompt tokens"
+        seconds = "" if arm.seconds is None else f"; {arm.seconds:.2f} s a reply"
+        lines.append(f"{arm.name}: gold chunk used {percent(sum(arm.used) / len(arm.used))}{against}{tokens}{seconds}.")
+    return lines
 
 
 def fault_lines(faults: Sequence[Fault]) -> list[str]:

@@ -150,7 +150,7 @@ def evaluate_ranking(golden: Sequence[RankingCase], rankings: Sequence[Any], *, 
     )
 
 
-def evaluate_command(golden: str | Path, rankings: str | Path, k: int = 10) -> str:
+def evaluate_command(golden: str | Path, rankings: str | Path, k: int = 10, *, as_json: bool = False) -> str:
     """Return what `edgeorder evaluate GOLDEN RANKINGS` prints.
 
     Args:
@@ -158,6 +158,7 @@ def evaluate_command(golden: str | Path, rankings: str | Path, k: int = 10) -> s
         rankings: A JSONL log of the rankings to compare, of the same questions by query and ids; the golden log itself
             for what it holds.
         k: Up to which rank nDCG counts.
+        as_json: Whether it is one line of JSON.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -172,6 +173,8 @@ def evaluate_command(golden: str | Path, rankings: str | Path, k: int = 10) -> s
         raise ValueError(f"{rankings} holds no ranking of a question that {golden} does")
     evaluation = evaluate_ranking([case for case, _ in pairs], [one for _, one in pairs], k=k)
     missing = len(cases) - len(pairs)
+    if as_json:
+        return to_json(evaluation)
     return f"{evaluation}" + (f"\n{missing} golden questions have no ranking" if missing else "")
 
 
@@ -262,7 +265,7 @@ def _errors(case: RankingCase, order: Sequence[int], ranking: Any) -> Iterable[s
                 yield f"reply: {kind}"
 
 
-def as_json(evaluation: Evaluation) -> str:
+def to_json(evaluation: Evaluation) -> str:
     """Return an evaluation as one line of JSON."""
     measured = {
         name: None if (one := getattr(evaluation, name)) is None else one._asdict() for name in ("ndcg", "mrr", "tau")

@@ -118,7 +118,7 @@ def _fenced(label: str, passage: Passage, tag: str, keys: Sequence[str], most: i
     text = clean(passage.text)
     if len(text) > most:
         shorter = longest_prefix(text, len, most)
-        text = (text[:most] if shorter is None else text[: shorter.gone[0][0]]) + CUT
+        text = text[:most] + CUT if shorter is None else shorter.text
     body = f"({about})\n{_plain(text, width)}" if about else _plain(text, width)
     return f'<passage-{tag} id="{label}">\n{body}\n</passage-{tag}>'
 

@@ -67,6 +67,10 @@ class LexicalScorer:
         model.index(passages, show_progress=False)
         return [float(score) for score in model.get_scores(asked)]
 
+    def note_on(self, scores: Sequence[float | None]) -> str | None:
+        """Return what a record should say of scores: that the query has no word in common with any text."""
+        return None if any(scores) else NOTHING_SHARED
+
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
         """The same in a thread."""
         import asyncio

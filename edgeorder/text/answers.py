@@ -25,9 +25,8 @@ _ENDS: dict[_Mode, tuple[str, str]] = {
     "think": ("</think(?:ing)?>", r"(?:<[/\w]{0,9})?\Z"),
 }
 _LINE = 80  # characters of the line that opens a fence
-_BEFORE_CODE = (
-    rf"[^\r\n`]{{0,{_LINE}}}+[\r\n]\s*+(\S)"  # the rest of the line that opens a fence, and the first character in it
-)
+# The rest of the line that opens a fence, and the first character inside.
+_BEFORE_CODE = rf"[^\r\n`]{{0,{_LINE}}}+[\r\n]\s*+(\S)"
 _INSIDE: dict[_Mode, str] = {"text": r"[^\[\]［］【】〔〕\r\n]*+", "string": r"[^\[\]［］【】〔〕\r\n\"]*+"}
 
 

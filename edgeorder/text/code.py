@@ -13,7 +13,7 @@ _BRACKET = 12  # characters of a line that does nothing but close
 _CLOSES = ("}", ")", "]", "end", "</", "fi", "done", "esac")
 _CONTINUES = ("else", "elif", "elsif", "except", "finally", "catch", "rescue", "} ")
 _ABOVE = ("@", "#", "//", "/*", "*", "--", "<!--", "[")  # what belongs to the definition below it
-FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})[^`\r\n]*+$", re.MULTILINE)
+FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})[^`\r\n]*+(?=[\r\n]|\Z)")
 
 # What a line of code looks like, without the blanks around it. A word such as "for" begins sentences, too.
 _LINES = (
@@ -28,7 +28,7 @@ _LINES = (
     r"\[[\w.\- ]++\]|[})\]].{0,9}",  # sections, and what closes
     r"[\w$.\[\]'\"*&<>-]++ ?(?::?=|[-+*/|&]=|=>).+",  # assignments
     r"[\w$.]++\(.*\),?",  # calls
-    r"[a-z_][\w.-]*+:(?:[ \t].*)?",  # keys
+    r"(?:[a-z_][\w.-]*+|\"[^\"]*+\"):(?:[ \t].*)?",  # keys
     r".*[{;]",
 )
 

@@ -5,7 +5,10 @@ import re
 from edgeorder.text.reader import Reader
 from edgeorder.text.units import LONG, NEEDS
 
-ITEM = re.compile(r"([ \t>]*+)(?:[-*+•‣◦▪▫●○■·–—]|\(?(?:\d{1,4}|[a-zA-Z]|[ivx]{1,5})[.)])(?=\s)")
+ITEM = re.compile(
+    r"([ \t>]*+)(?:(?:[-*+•‣◦▪▫●○■·–—]|\(?(?:\d{1,4}|[a-zA-Z]|[ivx]{1,5})[.)])(?=\s)"
+    r"|[①-⑳]|[(（]?(?:\d{1,3}|[一二三四五六七八九十]{1,3})[）、．])"
+)
 _BLOCK = re.compile(r"[ \t>]*+(?:#{1,6}\s|`{3}|~{3}|\|)")
 _INTRO = 200  # characters of a line that opens a list
 

@@ -15,12 +15,12 @@ def page_number(page: object) -> object:
     >>> page_number(3.0), page_number(3), page_number("iv"), page_number(2.5)
     (3, 3, 'iv', 2.5)
     """
-    if isinstance(page, Number) and not isinstance(page, bool | int):
+    if issubclass(type(page), Number) and not issubclass(type(page), bool | int):
         try:
             whole = int(page)  # type: ignore[call-overload]
-        except (TypeError, ValueError, ArithmeticError):  # complex, NaN, infinite
+            return whole if whole == page else page
+        except Exception:  # noqa: BLE001 - complex, NaN, infinite, or a number whose own methods fail
             return page
-        return whole if whole == page else page
     return page
 
 

@@ -54,6 +54,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 def sentence_ends(text: str, start: int, stop: int) -> Iterator[int]:
     """Yield where the sentences of a part of a text end, blanks included; the last one is `stop`.
 
+    >>> from itertools import pairwise
     >>> text = "Dr. Smith came on 29. Juli. 他来了。He paid 3.5 million, e.g. in cash."
     >>> [text[a:b] for a, b in pairwise([0, *sentence_ends(text, 0, len(text))])]
     ['Dr. Smith came on 29. Juli. ', '他来了。', 'He paid 3.5 million, e.g. in cash.']

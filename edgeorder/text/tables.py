@@ -9,6 +9,7 @@ _BARS = frozenset("|│║┃")
 _RULE = frozenset("-=+:| ─━═┄┈┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╭╮╯╰│║┃")
 _DRAWN = frozenset("-=─━═")
 _HEADER = 4  # lines that a header has at most
+_WORDS = 4  # of a cell behind a comma and a blank
 _ROW = 2000  # characters of a row that goes on over lines
 _QUOTED = re.compile(r'"[^"]*+"')
 
@@ -16,7 +17,7 @@ _QUOTED = re.compile(r'"[^"]*+"')
 def barred(reader: Reader, line: int, needs: tuple[int, ...] = ()) -> int:
     """Read a table whose cells stand between bars, from a line on; return the line after it, or 0 if there is none."""
     lines = reader.lines
-    first, second = lines[line].strip(), lines[line + 1].strip() if line + 1 < len(lines) else ""
+    first, second = _bare(lines[line]), _bare(lines[line + 1]) if line + 1 < len(lines) else ""
     opens = _is_rule(first) and not _BARS.isdisjoint(second)
     if not opens and (_BARS.isdisjoint(first) or not (_is_rule(second) or {first[0], second[:1]} <= _BARS)):
         return 0
@@ -43,7 +44,7 @@ def _region(reader: Reader, line: int, opens: bool) -> tuple[int, list[int]]:
     """
     rules: list[int] = []
     for last in range(line, len(reader.lines)):
-        text = reader.lines[last].strip()
+        text = _bare(reader.lines[last])
         if not _is_rule(text):
             if _BARS.isdisjoint(text):
                 return last, rules
@@ -54,6 +55,11 @@ def _region(reader: Reader, line: int, opens: bool) -> tuple[int, list[int]]:
         else:
             rules.append(last)
     return len(reader.lines), rules
+
+
+def _bare(line: str) -> str:
+    """Return a line without the blanks around it, and without the marks of a quotation."""
+    return line.strip().lstrip("> ")
 
 
 def _is_rule(text: str) -> bool:
@@ -110,11 +116,15 @@ def _rows(lines: Sequence[str], cells: Callable[[str], list[str]]) -> list[tuple
 def _by(separator: str, at_least: int) -> Callable[[str], list[str]]:
     def cells(row: str) -> list[str]:
         found = _QUOTED.sub('""', row).split(separator) if '"' in row else row.split(separator)
-        # A comma with a blank behind it belongs to a sentence.
-        prose = separator == "," and sum(cell[:1] == " " for cell in found) * 2 > len(found) - 1
-        return [] if prose or len(found) < at_least else found
+        return [] if len(found) < at_least or (separator in ",;" and _is_prose(row, found)) else found
 
     return cells
+
+
+def _is_prose(row: str, cells: Sequence[str]) -> bool:
+    """Say whether commas with blanks behind them are those of a sentence."""
+    spaced = sum(cell[:1] == " " for cell in cells) * 2 > len(cells) - 1
+    return spaced and (row.rstrip()[-1:] in ".!?:;" or any(cell.count(" ") > _WORDS for cell in cells))
 
 
 def _by_blanks(row: str) -> list[str]:
@@ -122,7 +132,7 @@ def _by_blanks(row: str) -> list[str]:
     return found if len(found) > 2 else []
 
 
-_CELLS = (_by("\t", 2), _by(";", 2), _by(",", 2), _by_blanks)
+_CELLS = (_by("\t", 2), _by("|", 2), _by(";", 2), _by(",", 2), _by_blanks)
 
 
 def is_number(cell: str) -> bool:

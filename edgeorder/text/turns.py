@@ -9,16 +9,17 @@ from edgeorder.text.reader import Reader
 from edgeorder.text.units import LONG, Kind
 
 _TIME = r"[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?[\])]?"
+_DATE = r"\[?\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 _NAME = 4  # words of a name at most
 _SPEECH = 2  # words that a turn has on average at least: "Name: Anna" is none
 
 
 @cache
 def _turn() -> re.Pattern[str]:
-    return re.compile(
-        rf"\s*+(?:{_TIME}[\s–-]*+)?\**+(?P<who>[^\W\d_][^:：\r\n.!?|]{{0,40}}+)[:：]\**+(?=\s|\Z|[^\x00-\x7f])"
-        r"|\s*+(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} -->"
-    )
+    before = rf"(?:{_DATE},? )?(?:{_TIME}[\s–-]*+)?\**+"
+    who = r"(?P<who>[^\W\d_][^:：\r\n.!?|\[(]{0,40}+)(?:[\[(][^\])\r\n]{1,20}+[\])])?\s*+"
+    cue = r"(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} -->"
+    return re.compile(rf"\s*+(?:{before}{who}[:：]\**+(?=\s|\Z|[^\x00-\x7f])|{cue})")
 
 
 @cache
@@ -38,7 +39,7 @@ def speakers(lines: Iterable[str]) -> frozenset[str]:
     for line in lines:
         found = _turn().match(line)
         if found and found["who"] and len(found["who"].split()) <= _NAME and not found["who"][0].islower():
-            turns[found["who"]] += 1
+            turns[found["who"].strip()] += 1
             words += len(line[found.end() :].split()) if line.isascii() else len(line) - found.end()
     if not 1 < len(turns) < turns.total() or words < _SPEECH * turns.total():
         return frozenset()
@@ -48,12 +49,12 @@ def speakers(lines: Iterable[str]) -> frozenset[str]:
 def record_kind(reader: Reader, line: int) -> Kind | None:
     """Return what a line begins: a turn, a log entry, or nothing of the kind."""
     text = reader.lines[line]
-    if _entry().match(text):
+    if " -->" not in text and _entry().match(text):
         return "log"
     if (":" in text or "：" in text) and (found := _turn().match(text)):
         if reader.speakers is None:
             reader.speakers = speakers(reader.lines)
-        if found["who"] is None or found["who"] in reader.speakers:
+        if found["who"] is None or found["who"].strip() in reader.speakers:
             return "turn"
     return None
 

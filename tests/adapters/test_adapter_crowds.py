@@ -5,6 +5,7 @@ import inspect
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def items(adapter: Harness) -> list[Any]:
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "rerank": {"budget": Budget(30, words), "rerank": by_number},
-    "compress": {"budget": Budget(30, words, "compress")},
+    "compress": {"budget": Budget(30, words, "compress"), "rerank": by_number},
 }
 
 
@@ -94,7 +95,8 @@ def test_a_capture_reaches_what_a_framework_starts(adapter: Harness, way: Any, i
         if inspect.isawaitable(result):
             asyncio.run(awaited(result))
     assert len(records) == 3
-    assert records[0] == records[1] == records[2]
+    first, second, third = (replace(record, query_id=None) for record in records)  # engines ask questions of their own
+    assert first == second == third
     with capture() as others:
         pass
     assert others == []

@@ -11,7 +11,19 @@ import pytest
 from harness import Harness
 from harnesses import ADAPTERS, HARNESSES, PROFILE, each
 
-from edgeorder import ORDERS, Auto, Budget, JsonlRecorder, Layout, PositionProfile, Prompt, Rerank, log_record, place
+from edgeorder import (
+    ORDERS,
+    Auto,
+    Budget,
+    JsonlRecorder,
+    Layout,
+    OrderRecord,
+    PositionProfile,
+    Prompt,
+    Rerank,
+    log_record,
+    place,
+)
 from edgeorder.settings import PlacementSettings
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -129,7 +141,8 @@ def test_numbers_of_numpy_in_what_a_call_takes(adapter: Harness) -> None:
     placer = adapter.placer(budget=counting, rerank=lambda query, texts: np.arange(len(texts)))
     placement = placer.place(items, "?", reserve=np.int64(10))
     assert placement == placer.place(items, "?", reserve=10)
-    assert json.loads(placement.record.to_json()) == placement.record.to_dict() | {"time": placement.record.time}
+    assert OrderRecord.from_json(placement.record.to_json()) == placement.record
+    assert json.loads(json.dumps(placement.record.to_dict(), allow_nan=False)) == placement.record.to_dict()
     assert [one.indices for one in placement.passes(np.int64(30))] == [one.indices for one in placement.passes(30)]
 
 
@@ -179,15 +192,17 @@ def test_a_recorder_of_the_package_survives_a_pickle(adapter: Harness, tmp_path:
 
 @ADAPTERS
 def test_fields_are_the_keywords_of_place(adapter: Harness) -> None:
-    """Names, order and defaults are those of `place`; the keys and `annotate` come on top, each with a description."""
+    """Names, order and defaults are those of `place`; the keys, `annotate` and `shadow` come on top, all with a
+    description."""
     keywords = dict(inspect.signature(place).parameters)
     del keywords["chunks"], keywords["query"]
     fields = adapter.placer.model_fields
-    shared = [name for name in PlacementSettings.model_fields if not name.endswith("_key") and name != "annotate"]
+    own = ("annotate", "shadow")
+    shared = [name for name in PlacementSettings.model_fields if not name.endswith("_key") and name not in own]
     assert list(keywords) == shared
     assert all(keyword.kind is keyword.KEYWORD_ONLY for keyword in keywords.values())
     assert {name: fields[name].default for name in shared} == {name: kw.default for name, kw in keywords.items()}
-    assert fields["annotate"].default is False
+    assert all(fields[name].default is False for name in own)
     assert fields.keys() >= PlacementSettings.model_fields.keys()
     assert all(PlacementSettings.model_fields[name].description for name in PlacementSettings.model_fields)
 

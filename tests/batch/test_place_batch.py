@@ -163,7 +163,7 @@ def test_cells_may_hold_chunks_in_many_shapes() -> None:
         (["A", 5], "TypeError: chunks[1] must be a text or a struct, not int: 5"),
         ([{"content": "A", "score": 1}], "ValueError: chunks[0] has no field 'text'; it has: content, score"),
         ([{"text": None}], "TypeError: chunks[0]: Chunk.text must be a str, not NoneType: None"),
-        ({"text": ["A", "B"], "score": [1]}, "ValueError: zip()"),
+        ({"text": ["A", "B"], "score": [1]}, "ValueError: the fields of the chunks are lists of different lengths"),
     ],
 )
 def test_a_bad_row_says_what_is_wrong_and_the_others_go_on(chunks: object, message: str) -> None:
@@ -225,10 +225,11 @@ def test_a_failed_scorer_that_may_fail_is_told_in_the_reason() -> None:
 
 
 def test_a_batch_warns_once() -> None:
-    """It says of how many rows, and shows the first."""
+    """It shows the first warning, and says how many there were."""
     batch = {"chunks": [["short"], ["x" * 900], ["x" * 800]]}
     with pytest.warns(
-        EdgeOrderWarning, match=r"^row 1 of a batch: all 1 chunks were dropped .* \(2 of 3 rows had"
+        EdgeOrderWarning,
+        match=r"^row 1 of a batch: all 1 chunks were dropped .* \(one of 2 warnings in a batch of 3 rows\)$",
     ) as all_:
         placed = PlaceBatch(budget=Budget(50, approximate_counter()))(batch)
     assert len(all_) == 1
@@ -274,7 +275,10 @@ def test_an_unloadable_model_ends_the_run_or_is_told_in_each_row() -> None:
             Absent.tries += 1
             raise RerankError("no such model")
 
-        def _predict(self, pairs: list[Any]) -> Any:
+        def _model(self) -> None:
+            self._reader()
+
+        def _predict(self, pairs: list[Any], stop: Any) -> Any:
             raise AssertionError
 
     with pytest.raises(RerankError, match="no such model"):

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeorder import Chunk, EdgeOrderWarning, Placement, Rerank, RerankError, aplace, place
@@ -22,7 +22,7 @@ from edgeorder.scoring import Reranked, ascore_texts, score_texts
 ABCD = [Chunk(text) for text in "ABCD"]
 LATE = pytest.mark.filterwarnings("ignore:rerank failed:edgeorder.EdgeOrderWarning")
 FAST = 0.15  # seconds
-SLACK = 1.5  # seconds, for a busy machine
+SLACK = 10  # seconds, for a busy machine; a scorer that is not given up holds its caller for 30
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -309,6 +309,7 @@ def test_one_deadline_is_for_the_whole_cascade(placed: Callable[[Any], Placement
 scores = st.lists(st.floats(-9, 9) | st.none(), min_size=1, max_size=8)
 
 
+@settings(deadline=None)  # other work may share the machine
 @given(scores, st.data())
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 def test_a_cascade_loses_and_invents_nothing(fast: list[float | None], data: st.DataObject) -> None:

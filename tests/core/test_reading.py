@@ -2,6 +2,7 @@
 
 import math
 import random
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import Chunk, place
-from edgeorder.sortable import group_key, sort_key
+from edgeorder.sortable import group_key, is_next, page_key, sort_key
 
 
 def placed(chunks: list[Chunk], **settings: Any) -> list[str]:
@@ -174,3 +175,15 @@ def test_no_place_is_an_exception(offsets: list[Any], reading: str) -> None:
     sorted(key for key in map(sort_key, offsets) if key is not None)
     for offset in offsets:
         hash(group_key(offset))
+
+
+def test_roman_pages_come_before_the_others_and_times_sort_as_times() -> None:
+    """A preface is numbered by itself; a transcript's hours come after its minutes."""
+    pages = ["2", "ix", "1", "ii", "iv"]
+    chunks = [Chunk(f"text {page}", source="book", offset=0, page=page) for page in pages]
+    assert sorted(pages, key=page_key) == ["ii", "iv", "ix", "1", "2"]
+    assert len(place(chunks, reading="source")) == 5
+    times = ["1:02:10", "05:14", timedelta(minutes=30)]
+    talk = place([Chunk(str(time), source="talk", offset=time) for time in times], reading="source")
+    assert talk.indices == (1, 2, 0)
+    assert not is_next(sort_key("05:14"), sort_key("05:15"))  # type: ignore[arg-type]

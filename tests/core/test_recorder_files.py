@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from edgeorder import Chunk, JsonlRecorder, OrderRecord, place, read_records
+from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records
+from edgeorder.summarising import Summary
 
 CHUNKS = [Chunk(f"Passage {number} of a long list. " * 8, source="s", offset=number) for number in range(20)]
 
@@ -72,9 +74,66 @@ def test_a_killed_writer_leaves_a_file_that_reads(tmp_path: Path) -> None:
     assert len(list(read_records(path))) >= whole
 
 
-def test_a_full_disk_never_fails_the_query(caplog: pytest.LogCaptureFixture) -> None:
-    """The placement is given; the log says that the recorder failed."""
+def test_a_full_disk_never_fails_the_query() -> None:
+    """The placement is given; the loss is counted."""
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
+    before = sum(lost_records().values())
     assert len(place(CHUNKS, recorders=[JsonlRecorder("/dev/full")])) == 20
-    assert "failed" in caplog.text
+    assert sum(lost_records().values()) == before + 1
+
+
+def test_rotation_keeps_what_was_written(tmp_path: Path) -> None:
+    """At its size a file is moved aside, and the oldest of the moved ones goes; no record is torn."""
+    path = tmp_path / "records.jsonl"
+    recorder = JsonlRecorder(path, max_bytes=10_000, backups=2)
+    for number in range(40):
+        place([*CHUNKS, Chunk(str(number), id=f"n{number}")], recorders=[recorder])
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["records.jsonl", "records.jsonl.1", "records.jsonl.2"]
+    assert all(file.stat().st_size < 15_000 for file in files)
+    order = [record.chunks[20].id for file in reversed(files) for record in read_records(file)]
+    assert order == [f"n{number}" for number in range(40 - len(order), 40)]
+    with pytest.raises(ValueError, match=r"JsonlRecorder.max_bytes=0 must be at least 1"):
+        JsonlRecorder(path, max_bytes=0)
+
+
+def test_one_warning_and_a_count_of_what_was_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A recorder that fails again and again is told once, and each loss is counted."""
+
+    def failing(record: OrderRecord) -> None:
+        raise OSError("no space left")
+
+    closed = (tmp_path / "closed").open("w")
+    closed.close()
+
+    def to_closed(record: OrderRecord) -> None:
+        closed.write(record.to_json())
+
+    before = lost_records()
+    for _ in range(5):
+        assert len(place(CHUNKS, recorders=[failing, to_closed])) == 20
+    new = {name: count - before.get(name, 0) for name, count in lost_records().items() if name not in before}
+    assert sorted(new.values()) == [5, 5]
+    assert caplog.text.count("lost a record") == 2
+
+
+def test_a_summary_holds_no_record(tmp_path: Path) -> None:
+    """Four times the log takes the same memory."""
+    path = tmp_path / "records.jsonl"
+
+    def peak() -> int:
+        summary = Summary()
+        tracemalloc.start()
+        for record in read_records(path):
+            summary.add(record)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert summary.placements == path.read_bytes().count(b"\n")
+        return most
+
+    write(str(path), 100)
+    peak()
+    small = peak()
+    write(str(path), 300)
+    assert peak() < small * 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import edgeorder.records
+import edgeorder.recording
 from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, aplace, capture, log_record, place
 from edgeorder.call import Call
 from edgeorder.settling import Settled
@@ -135,14 +135,14 @@ def test_recorders_are_a_list_of_callables(recorders: Any) -> None:
 def test_a_record_is_built_only_when_somebody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without recorder or capture none is built; read from the placement, it is built once."""
     built = 0
-    real = edgeorder.records.build_record
+    real = edgeorder.recording.build_record
 
     def build(call: Call, settled: Settled, *, text: bool = False) -> OrderRecord:
         nonlocal built
         built += 1
         return real(call, settled, text=text)
 
-    monkeypatch.setattr(edgeorder.records, "build_record", build)
+    monkeypatch.setattr(edgeorder.recording, "build_record", build)
     placement = place(some_chunks())
     assert built == 0
     assert placement.record is placement.record

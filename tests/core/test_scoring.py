@@ -80,6 +80,11 @@ def test_min_score_judges_by_the_scorer_on_the_scale_that_is_named() -> None:
     )
     placement = place(ABCD, query="q", rerank=scorer, min_score=-2, order="relevance")
     assert placement.dropped == (Dropped(0, 4, "min_score"),)
+    with pytest.warns(EdgeOrderWarning, match=r"min_score=0\.5 .* run from -8\.3 to 7\.1: .* scale='sigmoid'"):
+        placement = place(ABCD, query="q", rerank=scorer, min_score=0.5, order="relevance")
+    assert placement.indices == (2,)
+    assert place(ABCD, query="q", rerank=Rerank(scorer, scale="raw"), min_score=0.5).indices == (2,)
+    assert len(place(ABCD, query="q", rerank=returning(0.2, 0.6, 1.0, 0.0), min_score=0.5)) == 2
 
 
 @pytest.mark.parametrize("scale", [-800.0, 800.0])

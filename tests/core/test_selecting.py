@@ -114,3 +114,16 @@ def test_a_list_that_becomes_empty_warns_and_records_why() -> None:
         placement = place([Chunk("a", score=0.1), Chunk("b", score=0.2)], min_score=0.5)
     assert placement.indices == ()
     assert "every chunk was dropped" in placement.record.notes
+
+
+def test_texts_without_words_are_no_duplicates() -> None:
+    """Images and blanks have nothing that could be repeated."""
+    chunks = [Chunk(text) for text in ("", "", "![]()", "![]()", " ", "a", "a")]
+    assert [drop.index for drop in place(chunks, dedupe="text").dropped] == [6]
+
+
+def test_duplicates_by_a_key_of_ones_own() -> None:
+    """A callable gets the caller's item; the higher rank stays, and chunks without a key are kept."""
+    chunks = [Chunk("A one"), Chunk("B two"), Chunk("A three"), Chunk("none"), Chunk("none")]
+    placement = place(chunks, dedupe=lambda chunk: chunk.text[0] if chunk.text[0].isupper() else None)
+    assert [(drop.index, drop.duplicate_of) for drop in placement.dropped] == [(2, 0)]

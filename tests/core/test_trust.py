@@ -18,6 +18,11 @@ def span(start: int, end: int, **fields: Any) -> Chunk:
     return Chunk(TEXT[start:end], **{"source": "s", "offset": start, "end": end, **fields})
 
 
+def span_of(text: str, start: int, **fields: Any) -> Chunk:
+    """Return a chunk of another text."""
+    return Chunk(text, source="s", offset=start, end=start + len(text), **fields)
+
+
 def runs(placement: Placement) -> list[list[int]]:
     """Return the input indices of each run, in reading order."""
     found: dict[int, list[int]] = {}
@@ -161,7 +166,7 @@ def test_a_page_alone_makes_no_neighbours() -> None:
         ([span(0, 9, page=2), Chunk("x", source="s", page=1), span(70, 79, page=1)], "CBA"),
         # Sections of one text are read in its order, and those that start anew as their best members rank.
         ([span(300, 400, section="b"), span(150, 250, section="a"), span(0, 100, section="a")], "CBA"),
-        ([span(300, 400, section="b"), ordinal(0, "another", end=7, section="a"), span(0, 100, section="b")], "CAB"),
+        ([span(300, 400, section="b"), span_of("another text", 40, section="a"), span(50, 150, section="b")], "CAB"),
         # Ordinals as numbers; those that contradict each other as they rank.
         ([ordinal(10), ordinal(9), ordinal("8")], "CBA"),
         ([ordinal(10), ordinal(9), ordinal(9, "another")], "ABC"),

@@ -5,6 +5,7 @@ import re
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
@@ -36,7 +37,8 @@ def test_numbers_of_the_prompt_are_those_of_the_documents(settings, split, query
     """Under label n of the prompt that the model is sent stands the n-th document."""
     documents = split(0)[:20]
     edge = EdgeOrder(**settings)
-    returned = edge.placed(documents, edge.place(documents, query))
+    framing = [HumanMessage("")] if edge.budget else None  # what a message takes beside its text
+    returned = edge.placed(documents, edge.place(documents, query, reserve=framing))
     text = context_prompt(edge, question="none").invoke({"context": documents, "question": query}).to_string()
     style = "xml" if "<documents>" in text else "numbered"
     found = dict(split_block(text.removeprefix("Human: "), style))

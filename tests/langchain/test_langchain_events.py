@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever
@@ -11,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import create_retriever_tool
 
-import edgeorder.records
+import edgeorder.recording
 from edgeorder import OrderRecord, capture
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
 
@@ -102,14 +103,14 @@ class TestEvent:
         names = {event["run_id"]: event["name"] for event in stream if event["event"].endswith("_start")}
         assert [names[run] for run in [event["run_id"], *reversed(event["parent_ids"])]] == path
         record = OrderRecord.from_dict(event["data"])
-        assert record == EdgeOrder(budget=600).place(retriever.invoke(query)).record
+        assert replace(record, query_id=None) == EdgeOrder(budget=600).place(retriever.invoke(query)).record
 
     def check(self, events, path, documents):
         [(name, data, run_id)] = events.custom
         assert name == "edgeorder"
         assert events.path(run_id) == path
         record = EdgeOrder(budget=600).place(documents).record
-        assert {**data, "time": ""} == {**record.to_dict(), "time": ""}
+        assert {**data, "time": "", "trace_id": None, "query_id": None} == {**record.to_dict(), "time": ""}
         assert json.loads(json.dumps(data, allow_nan=False)) == data
         assert len(record.dropped) > 3  # the setting does something, and the record tells
         assert [chunk["index"] for chunk in data["chunks"]] == list(range(20))
@@ -211,8 +212,8 @@ class TestOutsideRuns:
 async def test_nobody_listens(make, path, retriever, query, monkeypatch):
     """Without handlers no record is built in a run."""
     built = []
-    build = edgeorder.records.build_record
-    monkeypatch.setattr(edgeorder.records, "build_record", lambda *facts: built.append(facts) or build(*facts))
+    build = edgeorder.recording.build_record
+    monkeypatch.setattr(edgeorder.recording, "build_record", lambda *facts: built.append(facts) or build(*facts))
     chain = make(retriever)
     await chain.ainvoke(asked(chain, query))
     assert built == []

@@ -83,11 +83,11 @@ def test_a_shortened_copy_keeps_everything_but_the_text(kind: str, wrapper: Any,
     """A shortened copy keeps class, id, links, templates, keys and embedding, with a metadata dict of its own."""
     original = wrapper(node=_node(kind, "One sentence fits. Another one does not fit at all."), score=0.5)
     before = deepcopy(original)
-    room = len(Settings.tokenizer(_node(kind, "One sentence fits. Another").get_content(MetadataMode.LLM)))
+    room = len(Settings.tokenizer(_node(kind, "One sentence fits. […]").get_content(MetadataMode.LLM)))
     post = EdgeOrderPostprocessor(budget=Budget(room, overflow="truncate"), annotate=annotate)
     (copy,) = post.postprocess_nodes([original])
     assert original == before
-    assert copy.node.get_content(MetadataMode.NONE) == "One sentence fits."
+    assert copy.node.get_content(MetadataMode.NONE) == "One sentence fits. […]"
     assert type(copy) is wrapper
     assert type(copy.node) is KINDS[kind][0]
     assert copy.node is not original.node

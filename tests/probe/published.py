@@ -1,17 +1,9 @@
-"""Published answers and curves of other people's models, which some tests and benchmarks are measured on.
+"""Published answers and curves of other people's models, which some tests and benchmarks are measured on."""
 
-They are no part of the project: what wants them is left out where they are not at hand. They are looked for beneath
-$EDGEORDER_DATA, or in a folder `data` of any folder beside or above this one.
-"""
-
-import json
-import os
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from datafiles import rows
 from numpy.typing import NDArray
 
 from edgeorder.probe.curves import geometric
@@ -19,15 +11,6 @@ from edgeorder.probe.evidence import Floats
 
 ANSWERS = {"position-answers.jsonl": "API", "position-answers-open.jsonl": "open"}
 CURVES = "position-curves.jsonl"
-
-
-@cache
-def rows(name: str) -> list[dict[str, Any]]:
-    """Return the rows of a file; none where it is not at hand."""
-    named = os.environ.get("EDGEORDER_DATA")
-    folders = [Path(named)] if named else [data for above in Path(__file__).parents for data in above.glob("*/data")]
-    found = next((folder / name for folder in folders if (folder / name).exists()), None)
-    return [json.loads(line) for line in found.read_text("utf-8").splitlines()] if found else []
 
 
 @dataclass(frozen=True)

@@ -413,7 +413,15 @@ def test_wrong_usage_ends_with_code_2(arguments: list[str]) -> None:
 def test_ctrl_c_says_how_to_go_on(server: ReadingEndpoint, questions: Path, tmp_path: Path) -> None:
     """SIGINT ends a run with code 130 and one line, without a traceback."""
     server.pause = 0.3
-    command = [sys.executable, "-c", "from edgeorder.cli import main; main()", "probe", "--model", "m", "--fixed"]
+    command = [
+        sys.executable,
+        "-c",
+        "import signal; signal.signal(2, signal.default_int_handler); from edgeorder.cli import main; main()",
+        "probe",
+        "--model",
+        "m",
+        "--fixed",
+    ]
     command += ["--base-url", server.url, "--cases", str(questions), "--chunks", "8", "--cache", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:

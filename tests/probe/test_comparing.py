@@ -1,5 +1,7 @@
 """The comparison: every arm has the same questions, cut and placed as in earnest."""
 
+import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 import pytest
 from readers import HARD, answer, at_the_tail, box, cases, everywhere, gold_position, lasting, model, noisy, passages
 
+from edgeorder import Budget, place
+from edgeorder.orders import long_context_reorder
 from edgeorder.probe.answers import AnswerCache
 from edgeorder.probe.called import CalledModel
 from edgeorder.probe.cases import Case
@@ -15,6 +19,7 @@ from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.probing import probe
 from edgeorder.probe.replies import Reply
 from edgeorder.probe.trials import Setup, gold_rank
+from edgeorder.probe.wording import used_lines
 
 
 def arm_names(found: Comparison) -> list[tuple[str, str, int]]:
@@ -165,3 +170,71 @@ async def test_a_comparison_resumes_and_runs_side_by_side_alike(tmp_path: Path) 
         again = await compare(model(noisy), made, cache=cache, **settings)
     assert lasting(one) == lasting(many) == lasting(again)
     assert (one.calls, again.calls) == (40, 0)
+
+
+async def test_whole_placers_are_arms() -> None:
+    """Names, dicts with a budget, a reading and a k, and callables are placed as they would be in earnest."""
+    asked: list[str] = []
+    made = cases(8, 12, gold_rank=7)
+
+    def mine(chunks: Any, question: str) -> Any:
+        return place(chunks, query=question, order="reverse", layout="numbered")
+
+    found = await compare(
+        model(everywhere, asked),
+        made,
+        placers={
+            "today": "as_is",
+            "lcr": "long_context_reorder",
+            "short": {"k": 5},
+            "tight": {"order": "relevance", "budget": Budget(60, lambda text: len(text.split()))},
+            "mine": mine,
+        },
+        chunks=(12,),
+    )
+    prompts = [prompt for prompt in asked if "Answer the question in a few words." not in prompt]
+    assert [gold_position(prompt) for prompt in prompts[:5]] == [7, long_context_reorder(12).index(6) + 1, None, 7, 6]
+    assert [len(passages(prompt)) for prompt in prompts[:5]] == [12, 12, 5, 7, 12]
+    assert len(asked) == 8 * 6, "each question once more without passages"
+    right = {arm.order: arm.share.right for arm in found.arms}
+    assert right == {"today": 6, "lcr": 6, "short": 0, "tight": 6, "mine": 6}
+    assert {arm.order: sum(arm.used) for arm in found.arms} == right
+    difference, low, high = found.against(found.arms[2], found.arms[0], "used")
+    assert (difference, high < 0) == (-0.75, True)
+    assert low < difference < high
+    assert any("short, question after, top 12: gold chunk used 0 %, −75.0 points" in line for line in used_lines(found))
+
+
+async def test_an_answer_that_is_right_without_the_gold_chunk_did_not_use_it() -> None:
+    """What the model knows anyway is no use of the chunk, unless it cites it."""
+
+    async def knows(prompt: str) -> str:
+        box = re.findall(r"box (\d+)\?", prompt)[-1]
+        cited = f" [{gold_position(prompt)}]" if box == "1" and gold_position(prompt) else ""
+        return f"amber{box}{cited}"
+
+    found = await compare(
+        CalledModel(knows, "knows", pause=0.001), cases(4, 6), orders=["relevance"], chunks=(6,), used=True
+    )
+    (arm,) = found.arms
+    assert (arm.share.right, arm.used) == (4, (0, 1, 0, 0))
+
+
+async def test_readings_are_arms() -> None:
+    """Neighbours of one source are read as they were written where that is asked for."""
+    asked: list[str] = []
+    (case,) = cases(1, 4, gold_rank=2)
+    # the best chunk was written after the gold one
+    spans = [replace(chunk, source="s", offset=10 * at) for at, chunk in zip((2, 8, 6), case.distractors, strict=True)]
+    case = replace(case, gold=replace(case.gold, source="s", offset=19), distractors=tuple(spans))
+    found = await compare(
+        model(everywhere, asked), [case], orders=["relevance"], readings=("off", "source"), chunks=(4,)
+    )
+    assert [arm.reading for arm in found.arms] == ["off", "source"]
+    assert [gold_position(prompt) for prompt in asked] == [2, 1]
+    with pytest.raises(ValueError, match="reading='on'"):
+        await compare(model(everywhere), [case], orders=["relevance"], readings=("on",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="needs orders or placers"):
+        await compare(model(everywhere), [case])
+    with pytest.raises(ValueError, match="have the names of orders"):
+        await compare(model(everywhere), [case], orders=["bookend"], placers={"bookend": "as_is"})

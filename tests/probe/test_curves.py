@@ -6,10 +6,11 @@ from numpy.typing import ArrayLike, NDArray
 from test_evidence import DEPTHS, U, published, resampled
 
 from edgeorder import ORDERS
+from edgeorder.intervals import wilson
 from edgeorder.probe.curves import CurvePosterior, geometric
 from edgeorder.probe.deciding import decide, settled
 from edgeorder.probe.evidence import PositionEvidence
-from edgeorder.probe.verdict import Verdict, verdict, wilson
+from edgeorder.probe.verdict import Verdict, verdict
 
 N = 20
 AT = np.linspace(0, 1, N)

@@ -281,6 +281,7 @@ def test_a_report_holds_everything_and_needs_nothing(reports: dict[str, Path]) -
         "Floor, closed book",
         "Ceiling, gold only",
         "E-value",
+        "expected gain over",  # of the order that the profile uses, proved or not
         "dropped for an unusable reply",
         "LongContextReorder puts the best passage last at even counts: −10.0 points to bookend",
         "edgeorder probe --model acme/reader-8b-instruct --chunks 5,20 --depths 5 --seed 7",

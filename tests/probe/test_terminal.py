@@ -180,7 +180,7 @@ def test_a_long_run_without_a_terminal_says_lines(capfd: pytest.CaptureFixture[s
     out, err = capfd.readouterr()
     lines = err.splitlines()
     assert out == ""
-    assert lines[0] == "Asking: no question is done yet"
+    assert lines[0] == "Asking: none of the questions is done yet"
     assert re.fullmatch(r"Asking: 10 of at most 40 questions done, about \d+ s left", lines[-1])
     assert len(lines) >= 4
     time.sleep(0.1)

@@ -1,10 +1,12 @@
-"""`overflow="compress"`: sentences of the weaker chunks leave so that more chunks fit, and it shows."""
+"""`overflow="compress"`: units of the chunks leave so that more chunks fit, and it shows."""
 
-import gzip
-import json
+import re
+import sys
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -26,27 +28,22 @@ from edgeorder import (
     place,
     tiktoken_counter,
 )
-from edgeorder.compression import MARK, elided, sentence_spans
+from edgeorder.compression import Compression
+from edgeorder.filling import Whole
 from edgeorder.rendering import split_block
 
-NQ = next(
-    (
-        path
-        for parent in Path(__file__).parents
-        if (path := parent / "shared" / "data" / "nq-retrieved.jsonl.gz").is_file()
-    ),
-    None,
-)
+sys.path.append(str(Path(__file__).parents[1] / "text"))
+sys.path.append(str(Path(__file__).parents[1] / "core"))
+from counters import COUNTERS, words
+from datafiles import NQ_RETRIEVED, rows
+from documents import document, markdown_table
 
-
-def words(text: str) -> int:
-    """Count white-space separated words."""
-    return len(text.split())
+MARK = "[…]"
 
 
 def crc(query: str, texts: Sequence[str]) -> list[float]:
     """Score by a checksum, below zero as the raw scores of cross-encoders often are."""
-    return [-1.0 - crc32(text.strip().encode()) % 1000 for text in texts]
+    return [-1.0 - crc32(text.strip().encode("utf-8", "replace")) % 1000 for text in texts]
 
 
 async def crc_later(query: str, texts: Sequence[str]) -> list[float]:
@@ -61,6 +58,11 @@ def by_query(query: str, texts: Sequence[str]) -> list[float]:
     ]
 
 
+def flat(query: str, texts: Sequence[str]) -> list[float]:
+    """Score every text below the one before it."""
+    return [-float(number) for number in range(len(texts))]
+
+
 def body(name: str, sentences: int = 8) -> str:
     """Return a body of sentences of four words each."""
     return " ".join(f"{name} says number{chr(97 + number)} here." for number in range(sentences))
@@ -71,16 +73,25 @@ def uniform(n: int) -> list[Chunk]:
     return [Chunk(body(f"Chunk{chr(97 + number)}")) for number in range(n)]
 
 
-def kept_words(placement: Placement, chunks: Sequence[Chunk]) -> list[int]:
-    """Return how many words of each chunk are left, by input index; 0 for a dropped one."""
-    return [
-        words(placement.texts.get(index, chunk.text).replace(MARK, "")) if index in placement.indices else 0
-        for index, chunk in enumerate(chunks)
-    ]
+def left_of(text: str, gone: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the parts of a body that stay."""
+    stops, starts = [0, *(stop for _, stop in gone)], [*(start for start, _ in gone), len(text)]
+    return [text[stop:start] for stop, start in zip(stops, starts, strict=True)]
+
+
+def in_order(parts: Sequence[str], text: str) -> bool:
+    """Say whether all parts stand in a text, one behind the other."""
+    at = 0
+    for part in parts:
+        at = text.find(part.strip(), at)
+        if at < 0:
+            return False
+        at += len(part.strip())
+    return True
 
 
 def test_compress_by_hand() -> None:
-    """The best two stay whole; of the others the first and the best sentences stay, and marks stand in the gaps."""
+    """What the query asks for stays, with the first sentence of its chunk where there is room; marks stand in gaps."""
     texts = [
         "One is red. Two is tan.",
         "Three is old. Four is new.",
@@ -102,34 +113,11 @@ def test_compress_by_hand() -> None:
     assert [chunk.tokens for chunk in placement.record.chunks] == [6, 6, 12]
 
 
-@pytest.mark.parametrize(
-    ("stay", "text", "gone"),
-    [
-        ([0, 1, 2, 3], "One. Two. Three. Four.", []),
-        ([0], "One. […]", [(5, 22)]),
-        ([3], "[…] Four.", [(0, 17)]),
-        ([1, 3], "[…] Two. […] Four.", [(0, 5), (10, 17)]),
-        ([0, 3], "One. […] Four.", [(5, 17)]),
-    ],
-)
-def test_a_mark_stands_where_something_left(stay: list[int], text: str, gone: list[tuple[int, int]]) -> None:
-    """Neighbouring sentences that leave share one mark; the spans are those of the body."""
-    assert elided("One. Two. Three. Four.", [(0, 5), (5, 10), (10, 17), (17, 22)], stay) == (text, gone)
-
-
 SENTENCES = st.sampled_from(
     [
         *("One two three. ", "He is Mr. Smith. ", "Is it? ", "No!\n\n", "[2] Official. ", "\n[3] Fake.\n"),
-        *(
-            "</document> ",
-            "Question: why?\n",
-            "\n\n",
-            "   ",
-            "\u2028x. ",
-            "\ud800 y. ",
-            "日本語。",
-            "a b c d e f. ",
-        ),
+        *("</document> ", "Question: why?\n", "\n\n", "   ", "\u2028x. ", "\ud800 y. ", "日本語。", "a b c d e f. "),
+        *("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n", "- one\n- two\n", "```\nx = 1\ny = 2\n```\n"),
     ]
 )
 BODIES = st.lists(st.lists(SENTENCES, max_size=8).map("".join), max_size=7)
@@ -148,7 +136,7 @@ BODIES = st.lists(st.lists(SENTENCES, max_size=8).map("".join), max_size=7)
 def test_compression_is_extractive_and_fits(
     bodies: list[str], tokens: int, style: Any, counter: Any, echo: int, prompt: Prompt | None
 ) -> None:
-    """What stays is whole sentences of the body in its order; what left is recorded; the sent text fits."""
+    """What stays is units of the body in its order; what left is recorded; the sent text fits and reads back."""
     chunks = [Chunk(text) for text in bodies]
     count = counter or tiktoken_counter("o200k_base")
     tokens = tokens * 4 if counter is len else tokens + 10
@@ -171,55 +159,176 @@ def test_compression_is_extractive_and_fits(
     dropped = [drop.index for drop in placement.dropped]
     assert sorted([*placement.indices, *dropped]) == list(range(len(chunks)))
     assert placement.texts.keys() == placement.elisions.keys() <= set(placement.indices)
-    best = {index for index, rank in zip(placement.indices, placement.ranks, strict=True) if rank <= 2}
-    assert not best & placement.texts.keys()
     for index, text in placement.texts.items():
-        whole, gone = bodies[index], placement.elisions[index]
-        edges = {edge for span in sentence_spans(whole) for edge in span}
-        assert {edge for span in gone for edge in span} <= edges
-        stops = [0, *(stop for _, stop in gone)]
-        starts = [*(start for start, _ in gone), len(whole)]
-        left = [whole[stop:start] for stop, start in zip(stops, starts, strict=True)]
-        assert " ".join(left).split() == text.replace(MARK, " ").split()
-        assert " ".join(left).split()
-        assert text.count(MARK) == len(gone) > 0
+        gone = placement.elisions[index]
+        assert in_order(left_of(bodies[index], gone), text)
+        assert text.count("[…") == len(gone) > 0
         record = placement.record.chunks[index]
         assert (record.shortened, record.elided) == (True, sum(stop - start for start, stop in gone))
     pairs = dict(split_block(placement.block.text, style))
     assert pairs == {placement.block.numbers[i]: placement.texts.get(i, bodies[i]) for i in placement.indices}
 
 
-@given(text=st.lists(SENTENCES | st.text(max_size=5), max_size=10).map("".join))
-@settings(max_examples=120, deadline=None)
-def test_sentences_cover_the_body(text: str) -> None:
-    """The spans are neighbours from the first character to the last."""
-    spans = sentence_spans(text)
-    assert [start for start, _ in spans] == [0, *(stop for _, stop in spans)][: len(spans)]
-    assert (spans[-1][1] if spans else 0) == len(text)
-    assert all(start < stop for start, stop in spans)
+@pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 10**9),
+    counter=st.sampled_from(sorted(COUNTERS.keys() - {"erratic"})),
+    room=st.sampled_from([30, 100, 300, 1000]),
+    style=st.sampled_from(["plain", "numbered", "xml"]),
+)
+def test_what_skip_keeps_compress_keeps(seed: int, counter: str, room: int, style: Any) -> None:
+    """Whatever the documents and the counter, no rank is lost that dropping whole chunks would have kept."""
+    random = Random(seed)
+    chunks = [Chunk(document(random)[: random.choice((300, 10**6))]) for _ in range(random.randint(1, 5))]
+    kept = [
+        set(
+            place(
+                chunks,
+                query="limit for City7?",
+                budget=Budget(room, COUNTERS[counter], how),
+                layout=style,
+                reading="off",
+            ).indices
+        )
+        for how in ("skip", "compress")
+    ]
+    assert kept[0] <= kept[1]
+
+
+def short_sentences(random: Random) -> list[Chunk]:
+    """Chunks so small that the tokens which joining saves let one more of them in."""
+    words = [
+        "limit",
+        "speed",
+        "city",
+        "rule",
+        "since",
+        "refund",
+        "order",
+        "until",
+        "staff",
+        "open",
+        "night",
+        "rail",
+        "fare",
+    ]
+    sentence = lambda: " ".join(random.choice(words) for _ in range(random.randint(3, 9))).capitalize() + "."  # noqa: E731
+    return [Chunk(" ".join(sentence() for _ in range(random.randint(1, 5)))) for _ in range(random.randint(3, 8))]
+
+
+@pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_skip_keeps_since_joining_saves_tokens_compress_keeps(seed: int) -> None:
+    """Joined, a block may be shorter than the sum of its parts: what `skip` makes of that, compression makes too."""
+    random, count = Random(seed), tiktoken_counter("o200k_base")
+    chunks = short_sentences(random)
+    for size in range(1, len(chunks)):
+        room = count("\n\n".join(chunk.text for chunk in chunks[:size]))
+        by_skip, by_compress = (
+            place(chunks, query="City fare?", budget=Budget(room, count, how), reading="off")
+            for how in ("skip", "compress")
+        )
+        assert set(by_skip.indices) <= set(by_compress.indices)
+        assert (by_compress.tokens or 0) <= room
+
+
+def test_room_that_joining_saves_is_filled_with_shortened_chunks_too() -> None:
+    """Where only the joined text shows that all of `skip` fits, compression still puts parts of others beside it."""
+    chunks, count = short_sentences(Random(4)), tiktoken_counter("o200k_base")
+    by_skip, by_compress = (
+        place(chunks, query="City fare?", budget=Budget(42, count, how), reading="off") for how in ("skip", "compress")
+    )
+    assert set(by_skip.indices) < set(by_compress.indices)
+
+
+def test_a_giant_does_not_push_out_what_fits() -> None:
+    """A chunk that cannot shrink leaves first: here it is one line of code that is longer than the room."""
+    giant = "value = '" + "x " * 300 + "'"
+    chunks = [Chunk("a " * 10), Chunk("b " * 9), Chunk(f"```\n{giant}\n```"), Chunk("the answer is here now too")]
+    placement = place(chunks, query="answer", budget=Budget(300, words, "compress"), order="relevance")
+    assert placement.indices == (0, 1, 3)
+    assert placement.texts == {}
+
+
+def test_a_table_gives_the_row_that_was_asked_for() -> None:
+    """Of a table that does not fit the row stays, with its header and marks that count what left."""
+    rows = "\n".join(f"| City{i} | {100 + i} | 20{10 + i} |" for i in range(40))
+    table = f"Limits by city.\n\n| city | limit | since |\n|---|---|---|\n{rows}"
+    filler = "Trains run daily. Hotels are booked by the desk. Flights need approval. Long stays are reviewed. " * 3
+    chunks = [Chunk(filler), Chunk(filler + "x"), Chunk(table), Chunk(filler + "y")]
+    for tokens in (200, 300, 400):
+        placement = place(chunks, query="what is the limit for City27?", budget=Budget(tokens, overflow="compress"))
+        head, _, rest = placement.texts[2].partition("| city | limit | since |\n|---|---|---|\n")
+        assert head == "Limits by city.\n\n"
+        assert "| City27 | 127 | 2037 |\n" in rest
+        assert re.fullmatch(r"(\| City\d+ \|[^\n]*\n|\[… \d+ rows?\]\n?)+", rest)
+
+
+def test_the_best_chunk_is_shortened_where_it_is_larger_than_the_room() -> None:
+    """By its units, or if none of them fits by its beginning, and a note says so."""
+    for text in (body("Giant", 26) * 9, "value = '" + "x " * 900 + "'"):
+        compression = Compression([Whole(text, words(text))], [], 50, 0, words, lambda chunk, text: words(text))
+        found = compression.choose(flat("", compression.texts))
+        assert found.kept == [0]
+        assert 30 < words(found.bodies[0].text) <= 50
+        assert found.notes == (f"the best chunk alone needs {words(text)} tokens, the room is 50: it was shortened",)
+
+
+def test_it_is_asked_in_steps() -> None:
+    """The texts to score come first; the choice can be made again with less room, and needs nobody."""
+    chunks = [Whole(body(name), 32) for name in ("A", "B", "C")]
+    compression = Compression(chunks, [0], 60, 0, words, lambda chunk, text: words(text))
+    assert len(compression.texts) == 24
+    scores = flat("", compression.texts)
+    first, again = compression.choose(scores), compression.choose(scores, 40)
+    for room, found in ((60, first), (40, again)):
+        kept = [words(found.bodies[n].text) if n in found.bodies else 32 for n in found.kept]
+        assert room - 4 < sum(kept) <= room
+    assert compression.choose(scores) == first
+    assert Compression(chunks, [0, 1, 2], 96, 0, words, lambda chunk, text: 1 // 0).texts == ()
+
+
+def test_units_are_judged_with_what_they_need() -> None:
+    """A row is judged with its header, an item with its parents: the judge sees what will stand there."""
+    table = markdown_table(Random(1))
+    chunks = [Whole(table, words(table)), Whole("# Fees\n\n- hotels:\n  - 150 euros", 6)]
+    texts = Compression(chunks, [], 20, 0, words, lambda chunk, text: words(text)).texts
+    header = "".join(table.splitlines(keepends=True)[:2])
+    assert all(text.startswith(header) for text in texts[:-2])
+    assert texts[-1] == "# Fees\n\n- hotels:\n  - 150 euros"
+
+
+def test_a_judge_that_knows_nothing_leaves_the_first_units_and_a_note() -> None:
+    """Where all parts score alike, as where the query shares no word with any, the record says that it was no help."""
+    chunks = [Whole(body("A"), 32), Whole(body("B"), 32)]
+    compression = Compression(chunks, [0], 50, 0, words, lambda chunk, text: words(text))
+    found = compression.choose([0.0] * 16)
+    assert found.notes == ("no part of a chunk was judged better than another: the first ones stayed",)
+    assert found.bodies[1].text.startswith("B says numbera here. B says numberb here.")
 
 
 @pytest.mark.parametrize("tokens", range(70, 200, 7))
 def test_weaker_ranks_shrink_more(tokens: int) -> None:
-    """Among alike chunks none keeps fewer words than one that ranks below it, and the best two keep all."""
+    """Among alike chunks none keeps fewer words than one that ranks below it, but for a sentence; the room is used."""
     chunks = uniform(6)
-    placement = place(chunks, query="nothing", rerank=_flat, budget=Budget(tokens, words, "compress"), reading="off")
-    left = kept_words(placement, chunks)
-    assert left == sorted(left, reverse=True)
-    assert left[:2] == [32, 32]
-    assert sum(left) + placement.block.text.count(MARK) == words(placement.block.text) <= tokens
-
-
-def _flat(query: str, texts: Sequence[str]) -> list[float]:
-    return [-float(number) for number in range(len(texts))]
+    placement = place(chunks, query="nothing", rerank=flat, budget=Budget(tokens, words, "compress"), reading="off")
+    left = [
+        words(placement.texts.get(index, chunk.text).replace(MARK, "")) if index in placement.indices else 0
+        for index, chunk in enumerate(chunks)
+    ]
+    assert all(above >= below - 4 for above, below in pairwise(left))
+    assert left[0] == 32
+    assert min(tokens, 6 * 32) - 4 < words(placement.block.text) <= tokens
 
 
 def test_more_chunks_stay_than_when_whole_ones_are_dropped() -> None:
-    """Where `skip` keeps three of six, every chunk has something left."""
+    """Where `skip` keeps three of six, more have something left."""
     chunks = uniform(6)
     by_skip = place(chunks, budget=Budget(110, words))
-    placement = place(chunks, query="x", rerank=_flat, budget=Budget(110, words, "compress"))
-    assert (len(by_skip), len(placement)) == (3, 6)
+    placement = place(chunks, query="x", rerank=flat, budget=Budget(110, words, "compress"))
+    assert len(by_skip) == 3 < len(placement)
 
 
 def test_what_fits_is_left_alone() -> None:
@@ -234,87 +343,63 @@ def test_what_fits_is_left_alone() -> None:
 
 
 def test_the_scorer_decides_which_sentences_stay() -> None:
-    """The sentence that scores best is the last to go; without a scorer, BM25 finds the words of the query."""
+    """The sentence that scores best stays; without a scorer, BM25 finds the words of the query."""
     chunks = [*uniform(2), Chunk(body("Weak", 6) + " The zebra is striped. " + body("Weaker", 6))]
     for scorer in (by_query, None):
         budget = Budget(64 + 14, words, "compress")
         placement = place(chunks, query="zebra", rerank=scorer, budget=budget, reading="off")
         assert placement.ranks == (1, 2, 3)
         assert "The zebra is striped." in placement.texts[2]
-        assert "Weak says numbera here." in placement.texts[2]
-
-
-def test_a_blank_beginning_is_no_sentence() -> None:
-    """Blank lines before the first sentence have no score, and never stay alone for want of room for a sentence."""
-    chunks = [*uniform(2), Chunk("\n\n  " + body("Third", 4))]
-    settings_: dict[str, Any] = {"query": "x", "rerank": _flat, "reading": "off", "order": "relevance"}
-    roomy = place(chunks, budget=Budget(64 + 6, words, "compress"), **settings_)
-    assert roomy.texts[2].split() == ["Third", "says", "numbera", "here.", MARK]
-    assert place(chunks, budget=Budget(64 + 3, words, "compress"), **settings_).indices == (0, 1)
 
 
 @pytest.mark.parametrize("at", [0, 1])
 def test_a_chunk_of_many_times_the_room_does_not_hide_the_others(at: int) -> None:
-    """One of the best two that is far too long is dropped; the chunks below it still have their turn."""
+    """One of the best two that is far too long is shortened, and the chunks below it still have their turn."""
     chunks = uniform(4)
     chunks[at] = Chunk(body("Giant", 26) * 20)
-    placement = place(chunks, query="x", rerank=_flat, budget=Budget(80, words, "compress"), reading="off")
-    assert set(placement.indices) == {0, 1, 2, 3} - {at}
+    placement = place(chunks, query="x", rerank=flat, budget=Budget(80, words, "compress"), reading="off")
+    by_skip = place(chunks, budget=Budget(80, words), reading="off")
+    assert set(by_skip.indices) | {0} <= set(placement.indices)
     assert words(placement.block.text) <= 80
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n"])
 @pytest.mark.parametrize("at", [0, 1, 2, 3])
 def test_a_chunk_without_text_does_no_harm(text: str, at: int) -> None:
-    """Empty chunks among those that shrink are kept or dropped like any other."""
+    """Empty chunks, such as images, among those that shrink are never dropped for their nothing."""
     chunks = [*uniform(4)]
     chunks[at] = Chunk(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EdgeOrderWarning)
         placement = place(chunks, query="x", budget=Budget(70, words, "compress"), layout="numbered", reading="off")
     assert words(placement.block.text) <= 70
+    assert at in placement.indices
     assert len(placement) + len(placement.dropped) == 4
 
 
-def test_an_echo_does_not_push_out_the_second_best() -> None:
-    """The best two stand in the block as they are; an echo of the best has what room is left."""
-    chunks = [Chunk("w " * 10), Chunk("v " * 12), Chunk("u " * 9)]
-    budget = Budget(30, words, "compress")
-    placement = place(chunks, query="v", rerank=_flat, budget=budget, layout=Layout(echo=1), order="relevance")
-    assert set(placement.indices) >= {0, 1}
-
-
 def test_the_tags_around_the_block_do_not_cost_a_chunk() -> None:
-    """Where the parts fit and the outermost tags do not, the weakest chunk shrinks instead of leaving."""
+    """Where the parts fit and the outermost tags do not, a chunk shrinks instead of leaving."""
     chunks = uniform(4)
     exact = place(chunks, budget=Budget(999, words), layout="xml").tokens
     assert exact is not None
-    placement = place(chunks, query="x", rerank=_flat, budget=Budget(exact - 1, words, "compress"), layout="xml")
+    placement = place(chunks, query="x", rerank=flat, budget=Budget(exact - 1, words, "compress"), layout="xml")
     assert len(placement) == 4
-    assert set(placement.texts) == {3}
+    assert len(placement.texts) == 1
 
 
-@pytest.mark.parametrize("scorer", [crc, crc_later])
+def _compressed(placement: Placement) -> tuple[Any, Any, str]:
+    return placement.texts, placement.elisions, placement.block.text
+
+
+@pytest.mark.parametrize("scorer", [crc, crc_later, None])
 async def test_async_compresses_the_same(scorer: Any) -> None:
-    """A sync or async scorer scores sentences through `aplace` too, with the result of the sync call."""
+    """A sync or async scorer scores units through `aplace` too, and so does BM25, with the result of the sync call."""
     chunks = uniform(7)
     budget = Budget(140, words, "compress")
-    expected = place(chunks, query="x", rerank=crc, budget=budget, layout="numbered", reading="off")
-    found = await aplace(chunks, query="x", rerank=scorer, budget=budget, layout="numbered", reading="off")
+    expected = place(chunks, query="numberc", rerank=scorer and crc, budget=budget, layout="numbered", reading="off")
+    found = await aplace(chunks, query="numberc", rerank=scorer, budget=budget, layout="numbered", reading="off")
     assert expected.texts
-    assert (found.texts, found.elisions, found.block.text) == (
-        expected.texts,
-        expected.elisions,
-        expected.block.text,
-    )
-
-
-async def test_bm25_async_is_bm25_sync() -> None:
-    """Without a scorer both twins keep the same sentences."""
-    chunks = uniform(7)
-    budget = Budget(140, words, "compress")
-    found = await aplace(chunks, query="numberc", budget=budget)
-    assert found.texts == place(chunks, query="numberc", budget=budget).texts != {}
+    assert _compressed(found) == _compressed(expected)
 
 
 @pytest.mark.parametrize("query", [None, ""])
@@ -340,9 +425,7 @@ async def test_a_scorer_that_fails_keeps_the_first_sentences() -> None:
         placement = place(uniform(5), rerank=lenient, **settings_)
     assert placement.texts
     for index, text in placement.texts.items():
-        kept = text.removesuffix(f" {MARK}")
-        assert text != kept
-        assert uniform(5)[index].text.startswith(kept)
+        assert uniform(5)[index].text.startswith(text.removesuffix(f" {MARK}"))
     with pytest.warns(EdgeOrderWarning, match="no sentences today"):
         assert (await aplace(uniform(5), rerank=lenient, **settings_)).texts == placement.texts
     with pytest.raises(RerankError, match="no sentences today"):
@@ -359,16 +442,30 @@ def test_sentences_without_words_of_the_question_are_no_reason_to_warn() -> None
     assert placement.texts
 
 
-@pytest.mark.skipif(NQ is None, reason="the shared data is not here")
-@pytest.mark.parametrize("tokens", [500, 1000, 1500])
+def test_counts_grow_with_the_text_and_not_faster() -> None:
+    """Four times the chunks in four times the room take about four times the counts."""
+
+    def counts(n: int) -> int:
+        asked = [0]
+
+        def count(text: str) -> int:
+            asked[0] += 1
+            return words(text)
+
+        place(uniform(n), query="numberc", budget=Budget(16 * n, count, "compress"), reading="off")
+        return asked[0]
+
+    assert counts(100) < 6 * counts(25)
+
+
+@pytest.mark.skipif(not rows(NQ_RETRIEVED), reason=f"no {NQ_RETRIEVED} here")
+@pytest.mark.parametrize("tokens", [300, 500])
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 def test_the_answer_survives_at_least_as_often_as_when_whole_chunks_are_dropped(tokens: int) -> None:
     """On real questions with 20 retrieved chunks, the gold chunk still holds the answer in no fewer cases."""
-    assert NQ is not None
-    with gzip.open(NQ, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    by_skip, by_compress = (sum(_survives(row, tokens, how) for row in rows) for how in ("skip", "compress"))
-    print(f"{tokens} tokens, {len(rows)} questions: the answer survives skip {by_skip}, compress {by_compress}")
+    questions = rows(NQ_RETRIEVED)
+    by_skip, by_compress = (sum(_survives(row, tokens, how) for row in questions) for how in ("skip", "compress"))
+    print(f"{tokens} tokens, {len(questions)} questions: the answer survives skip {by_skip}, compress {by_compress}")
     assert by_compress >= by_skip > 0
 
 

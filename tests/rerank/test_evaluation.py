@@ -9,7 +9,7 @@ import pytest
 from replies import Model, Reader, reply, row, shown
 
 from edgeorder import JsonlRecorder
-from edgeorder.ranker.evaluation import as_json, evaluate_command
+from edgeorder.ranker.evaluation import evaluate_command, to_json
 from edgeorder.rerank import (
     EvidenceRanker,
     Passage,
@@ -57,7 +57,7 @@ def test_intervals_hold_the_mean_and_narrow_with_questions() -> None:
             assert measured.low <= measured.mean <= measured.high
     assert (many.ndcg.high or 0) - (many.ndcg.low or 0) < (few.ndcg.high or 0) - (few.ndcg.low or 0)
     assert evaluate_ranking(golden, rankings) == many
-    assert json.loads(as_json(many))["ndcg"]["mean"] == many.ndcg.mean
+    assert json.loads(to_json(many))["ndcg"]["mean"] == many.ndcg.mean
 
 
 def test_what_went_wrong_is_counted_by_kind() -> None:

@@ -64,6 +64,41 @@ def test_units_join_to_any_text(text: str) -> None:
     check(text)
 
 
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_line_breaks_of_either_kind_are_read_alike(part) -> None:
+    """A text with carriage returns has the same units as one without."""
+    for seed in range(20):
+        text = part(Random(seed)).replace("\r", "")
+        kinds = [(unit.kind, unit.needs) for unit in read(text)]
+        assert [(unit.kind, unit.needs) for unit in read(text.replace("\n", "\r\n"))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("> | a | b |\n> |---|---|\n> | 1 | 2 |\n> | 3 | 4 |", ["header", "row", "row"]),
+        ("a | b\n--|--\n1 | 2\n3 | 4\n", ["header", "row", "row"]),
+        (" a | b\n---+---\n 1 | 2\n 3 | 4\n(2 rows)", ["header", "row", "row", "sentence"]),
+        ("id, name, limit\n1, Oslo, 150\n2, Rome, 130\n", ["header", "row", "row"]),
+        ("id|name\n1|Oslo\n2|Rome\n", ["header", "row", "row"]),
+        ('id,name\n1,"Oslo,\nNorway"\n2,Rome\n', ["header", "row", "row"]),
+        ("NAME    READY   STATUS\npod-a   1/1     Running\npod-b   0/1     Error\n", ["header", "row", "row"]),
+        ("一、酒店上限\n二、机票预订\n", ["item", "item"]),
+        ("① 酒店\n② 机票\n（3）早餐\n", ["item", "item", "item"]),
+        ('    "city": "Oslo",\n    "limit": 1\n  },\n  {\n    "city": "Rome",\n    "limit": 2\n', ["line"] * 3),
+        ("[10:05] Anna: hello to you all\n[10:06] Bob: and to you, too\n[10:07] Anna: thank you", ["turn"] * 3),
+        ("Anna (10:05): hello to you\nBob (10:06): and to you\nAnna (10:07): thank you so", ["turn"] * 3),
+        ("1/5/26, 10:05 - Anna: hello to you\n1/5/26, 10:06 - Bob: and to you\n1/5/26, 10:07 - Anna: oh", ["turn"] * 3),
+        ("**Q:** what may we do?\n**A:** all that you like\n**Q:** oh, is it so?", ["turn"] * 3),
+        ("00:00:01.000 --> 00:00:02.000\nHello.\n\n00:00:03.000 --> 00:00:04.000\nYes.", ["turn", "turn"]),
+        ("INFO starting it\nERROR it failed\n  at line 3\nINFO done", ["log", "log", "log"]),
+    ],
+)
+def test_other_ways_to_write_the_same(text: str, kinds: list[str]) -> None:
+    """Tables, lists, transcripts and logs are read in the ways in which they are commonly written."""
+    assert [kind for kind, _ in pieces(text)] == kinds
+
+
 def test_a_text_without_words_is_one_unit_or_none() -> None:
     """Nothing has no units; blanks are one."""
     assert pieces("") == []

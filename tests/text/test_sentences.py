@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from asyncio import CancelledError
 from itertools import pairwise
 from random import Random
 
@@ -134,7 +135,7 @@ class Panic(BaseException):
     """What a panic looks like to Python."""
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, ValueError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, CancelledError, ValueError])
 def test_a_guard_lets_pass_what_is_no_panic(error: type[BaseException]) -> None:
     """Whoever stops the program stops it, and an ordinary error stays what it is."""
 

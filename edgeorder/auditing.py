@@ -1,0 +1,212 @@
+"""The audit: what became of the gold chunk of every question of a set, without asking a model.
+
+One rule for all of it, that of `explain`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, TypeAlias, get_args
+
+from edgeorder.explaining import explain
+from edgeorder.finding import Finding
+from edgeorder.gold import Gold, GoldLike
+from edgeorder.intervals import wilson
+from edgeorder.profile import PositionProfile
+from edgeorder.recording import build_record
+from edgeorder.records import OrderRecord, hash_of
+from edgeorder.systems import Placer, Retriever, placing_with, retrieving
+
+Kind: TypeAlias = Literal[
+    "not_retrieved", "duplicate", "cut", "shortened_away", "weak_position", "strong_position", "unknown"
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Worst first, but for what is unknown."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what answers it.
+
+    Args:
+        question: What is asked.
+        gold: The chunk that holds the answer, see `explain`; several, if one of them is enough.
+        trace_id: That of its placement in a log; else it is known by its text.
+
+    Raises:
+        TypeError: If the question is no text.
+    """
+
+    question: str
+    gold: GoldLike
+    trace_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, str):
+            raise TypeError(f"question must be text, not {self.question!r:.40}")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What became of one question."""
+
+    question: str
+    finding: Finding
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"question": self.question, "kind": self.finding.kind, **self.finding.to_dict()}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What became of a set of questions.
+
+    Args:
+        rows: Each question, in the order of the set.
+        unplaced: Questions of which the log holds no placement; they are no part of the counts.
+    """
+
+    rows: tuple[Audited, ...]
+    unplaced: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Questions of each kind."""
+        kinds = [row.finding.kind for row in self.rows]
+        return {kind: kinds.count(kind) for kind in KINDS}
+
+    def share(self, *kinds: str) -> float:
+        """Return the share (0..1) of the questions that are of one of these kinds."""
+        return sum(self.counts[kind] for kind in kinds) / max(len(self.rows), 1)
+
+    def interval(self, *kinds: str) -> tuple[float, float]:
+        """Return Wilson's 95 % interval of that share."""
+        return wilson(sum(self.counts[kind] for kind in kinds), len(self.rows))
+
+    def worst(self, most: int = 10) -> list[Audited]:
+        """Return the worst questions: by kind, then by how deep the gold chunk sat in the ranking and the block."""
+        bad = [row for row in self.rows if row.finding.kind not in ("strong_position", "unknown")]
+        return sorted(bad, key=_badness)[:most]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "questions": len(self.rows),
+            "unplaced": self.unplaced,
+            "counts": self.counts,
+            "shares": {kind: [self.share(kind), *self.interval(kind)] for kind in KINDS},
+            "worst": [row.to_dict() for row in self.worst()],
+        }
+
+
+def audit(
+    retriever: Retriever,
+    placer: Placer,
+    cases: Iterable[Any],
+    *,
+    profile: PositionProfile | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Audit:
+    """Return what becomes of the gold chunk of every question, by the user's own retriever and placer.
+
+    No model is asked. A chunk that is in the block twice, under another id, counts by the one that is named.
+
+    Args:
+        retriever: A callable from a question to what was retrieved; or a LangChain or LlamaIndex retriever.
+        placer: `EdgeOrder(...)`, `EdgeOrderPostprocessor(...)`, a dict of keywords of `place`, or a callable (items,
+            question) -> Placement.
+        cases: `Question`s, `edgeorder.probe` cases, or dicts with `question` and `gold` or `answers`.
+        profile: What was measured of the model, if the placer does not have it.
+        progress: Gets (questions done, questions there are).
+
+    Raises:
+        ValueError: Without a question, or for one without gold.
+    """
+    retrieve, placed = retrieving(retriever), placing_with(placer)
+    questions = questions_of(cases)
+    rows: list[Audited] = []
+    for question in questions:
+        placement = placed(retrieve(question.question), question.question)
+        record = build_record(placement.call, placement.settled, text=True)
+        rows.append(Audited(question.question, explain(record, question.gold, profile=profile)))
+        if progress:
+            progress(len(rows), len(questions))
+    return Audit(tuple(rows))
+
+
+def audit_log(
+    records: Iterable[OrderRecord], questions: Sequence[Question], *, profile: PositionProfile | None = None
+) -> Audit:
+    """Return what became of the questions in a log; of several placements of one question, the last counts.
+
+    Args:
+        records: The placements, such as `read_records` yields them; they are read once and not kept.
+        questions: The questions: a trace id is known by it, others by the hash of their text.
+        profile: What was measured of the model, if the records were not made with it.
+    """
+    by_trace = {question.trace_id: at for at, question in enumerate(questions) if question.trace_id is not None}
+    by_text: dict[str, list[int]] = {}
+    for at, question in enumerate(questions):
+        if question.trace_id is None:
+            by_text.setdefault(hash_of(question.question), []).append(at)
+    found: dict[int, Finding] = {}
+    for record in records:
+        asked = list(by_text.get(record.query_id or "", ()))
+        if record.trace_id in by_trace:
+            asked.append(by_trace[record.trace_id])
+        for at in asked:
+            found[at] = explain(record, questions[at].gold, profile=profile)
+    rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
+    return Audit(rows, len(questions) - len(found))
+
+
+def questions_of(cases: Iterable[Any]) -> list[Question]:
+    """Return questions, whatever they are written as.
+
+    Raises:
+        ValueError: If there is none, or one has no gold chunk.
+    """
+    questions = [_question(case, number) for number, case in enumerate(cases, start=1)]
+    if not questions:
+        raise ValueError("there is no question to audit")
+    return questions
+
+
+def _question(case: Any, number: int) -> Question:
+    if isinstance(case, Question):
+        return case
+    if isinstance(case, Mapping):
+        return _from_dict(case, number)
+    gold = case.gold  # a case of the probe
+    told = {"id": gold.id, "text": gold.text, "answers": case.answers}
+    return Question(case.question, Gold(**{name: value for name, value in told.items() if value is not None}))
+
+
+def _from_dict(row: Mapping[str, Any], number: int) -> Question:
+    if "question" not in row:
+        raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
+    answers = row.get("answers") or ()
+    answers = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
+    gold = row.get("gold")
+    if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
+        gold = [chunk.get("id", chunk.get("text")) for chunk in chunks if chunk.get("gold")]
+    named = gold if isinstance(gold, list) else [] if gold is None else [gold]
+    golds = [Gold(**one) if isinstance(one, Mapping) else one for one in named]
+    if answers:
+        golds = [
+            Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
+        ] or [Gold(answers=answers)]
+    if not golds:
+        raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
+    return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
+
+
+def _is_id(value: str | int) -> bool:
+    return len(str(value).split()) == 1
+
+
+def _badness(row: Audited) -> tuple[int, int, int]:
+    found = row.finding
+    depth = min(found.position or 0, found.n - 1 - (found.position or 0))
+    return KINDS.index(found.kind), -(found.rank or 0), -depth

@@ -1,0 +1,73 @@
+"""`edgeorder audit`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from edgeorder.cli.logs import AsJson, ProfileFile, placements, print_json
+from edgeorder.cli.terminal import say, show
+
+
+def audit(
+    questions: Annotated[
+        Path, typer.Argument(help="JSON lines with question and gold (id, source or text) or answers; or a case file.")
+    ],
+    log: Annotated[list[Path], typer.Option(help="A file that JsonlRecorder wrote; several if it is given again.")],
+    profile: ProfileFile = None,
+    max_not_retrieved: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Largest share for exit code 0.")
+    ] = None,
+    max_dropped: Annotated[float | None, typer.Option(min=0, max=1, help="The same, cut or a duplicate.")] = None,
+    max_weak: Annotated[float | None, typer.Option(min=0, max=1, help="The same, in a weak position.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what became of the gold chunk of every question of a log, without a model.
+
+    Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage; 3: a share is larger than was allowed.
+    """
+    from edgeorder.auditing import KINDS, audit_log, questions_of
+    from edgeorder.probe.jsonl import read_json_lines
+    from edgeorder.profile import PositionProfile
+
+    asked = questions_of(_row(questions, number, row) for number, row in read_json_lines(questions))
+    measured = PositionProfile.load(profile) if profile else None
+    found = audit_log(placements(log, "Auditing"), asked, profile=measured)
+    if not found.rows:
+        raise ValueError(f"the log holds a placement of none of the {len(asked)} questions")
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("gold chunk", "questions", "share", "95 % interval"):
+            table.add_column(name, justify="left" if name == "gold chunk" else "right")
+        for kind in KINDS:
+            low, high = found.interval(kind)
+            share = f"{found.share(kind):.1%}"
+            table.add_row(kind.replace("_", " "), str(found.counts[kind]), share, f"{low:.1%} to {high:.1%}")
+        worst = [f"{row.question}: {row.finding.sentence}" for row in found.worst()]
+        show(table, *(["The worst:", *worst] if worst else []))
+    if found.unplaced:
+        say(f"edgeorder: the log holds no placement of {found.unplaced} of the {len(asked)} questions")
+    limits = (
+        ("not retrieved", max_not_retrieved, ("not_retrieved",)),
+        ("dropped", max_dropped, ("cut", "duplicate")),
+        ("in a weak position", max_weak, ("weak_position",)),
+    )
+    missed = [
+        f"{found.share(*kinds):.1%} {name}, {most:.1%} allowed"
+        for name, most, kinds in limits
+        if most is not None and found.share(*kinds) > most
+    ]
+    if missed:
+        say("edgeorder: " + "; ".join(missed))
+        raise typer.Exit(3)
+
+
+def _row(path: Path, number: int, row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ValueError(f"{path}:{number} is {row!r:.40}; a line is an object with question and gold or answers")
+    return row
