@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
+    from edgeorder.longtext import PlacedText, aplace_text, place_text
     from edgeorder.predicting import predict
     from edgeorder.recorders import JsonlRecorder, log_record, read_records
     from edgeorder.records import OrderRecord
@@ -38,6 +39,9 @@ _LAZY = {
     "explain": "edgeorder.explaining",
     "Gold": "edgeorder.gold",
     "JsonlRecorder": "edgeorder.recorders",
+    "PlacedText": "edgeorder.longtext",
+    "aplace_text": "edgeorder.longtext",
+    "place_text": "edgeorder.longtext",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.recorders",
     "read_records": "edgeorder.recorders",
@@ -65,6 +69,7 @@ __all__ = [
     "Layout",
     "Order",
     "OrderRecord",
+    "PlacedText",
     "Placement",
     "PositionProfile",
     "Prompt",
@@ -72,6 +77,7 @@ __all__ = [
     "RerankError",
     "TokenCounter",
     "aplace",
+    "aplace_text",
     "approximate_counter",
     "audit",
     "capture",
@@ -80,6 +86,7 @@ __all__ = [
     "log_record",
     "lost_records",
     "place",
+    "place_text",
     "predict",
     "read_records",
     "record_answer",
