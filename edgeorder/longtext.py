@@ -168,17 +168,19 @@ class _LongText:
         """Return what stays."""
         ranked = self._ranked(() if reranked is None else reranked.scores or ())
         best: tuple[int, Body] | None = None
-        target, round_ = self._room, 0
-        while target > 0 and (round_ < _ROUNDS or best is None):
-            stay = self._filled(target, ranked).stays.get(0)
-            if not stay:
+        target, rounds = float(self._room), 0
+        while target >= 1 and (rounds < _ROUNDS or best is None):
+            filling = self._filled(target, ranked)
+            if not filling.stays:
                 break
-            body = elided(self._text, self._pieces.units, stay)
+            body = elided(self._text, self._pieces.units, filling.stays[0])
             used = self._count(body.text)
             if used <= self._room and (best is None or used > best[0]):
                 best = used, body
-            round_ += 1
-            target = target // 2 if round_ > _ROUNDS else max(min(self._room, target - used + self._room), target // 4)
+            rounds += 1
+            # By how much the estimate was wrong; by a counter to which a text is not the sum of its parts, ever less.
+            exact = self._room - used + filling.costs[0]
+            target = max(exact, target / 4) if rounds < _ROUNDS else target * 0.7
         return self._placed(best, reranked)
 
     def _ranked(self, scores: Sequence[float | None]) -> list[int]:
