@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
-    from edgeorder.long_text import aplace_text, place_text
+    from edgeorder.longtext import PlacedText, aplace_text, place_text
     from edgeorder.predicting import predict
     from edgeorder.recorders import JsonlRecorder, log_record, read_records
     from edgeorder.records import OrderRecord
@@ -41,11 +41,12 @@ _LAZY = {
     "explain": "edgeorder.explaining",
     "Gold": "edgeorder.gold",
     "JsonlRecorder": "edgeorder.recorders",
+    "PlacedText": "edgeorder.longtext",
+    "aplace_text": "edgeorder.longtext",
+    "place_text": "edgeorder.longtext",
     "OrderRecord": "edgeorder.records",
-    "aplace_text": "edgeorder.long_text",
     "log_record": "edgeorder.recorders",
     "message_counter": "edgeorder.tokens",
-    "place_text": "edgeorder.long_text",
     "read_records": "edgeorder.recorders",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
@@ -71,6 +72,7 @@ __all__ = [
     "Layout",
     "Order",
     "OrderRecord",
+    "PlacedText",
     "Placement",
     "PositionProfile",
     "Prompt",

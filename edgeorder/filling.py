@@ -96,12 +96,14 @@ class Filling:
                 cost += pieces.tokens[number] + (1 - beside) * pieces.mark
                 stay.add(number)
                 added.append(number)
-        if cost >= pieces.whole.tokens or len(stay) == len(pieces.units):  # what saves nothing is left alone
-            cost, added = pieces.whole.tokens, [*added, *(set(range(len(pieces.units))) - stay)]
+        whole = cost >= pieces.whole.tokens or len(stay) == len(pieces.units)  # what saves nothing is left alone
+        if whole:
+            cost = pieces.whole.tokens
         if cost - before > self.left:
             stay.difference_update(added)
             return False
-        stay.update(added)
+        if whole:
+            stay.update(range(len(pieces.units)))
         self.stays[chunk], self.costs[chunk] = stay, cost
         self.left -= cost - before
         return True

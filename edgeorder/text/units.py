@@ -77,4 +77,4 @@ def mark_of(left: Iterable[tuple[Kind, int]]) -> str:
             many[_NOUNS[kind]] += count
     if set(many) <= {"sentence"}:
         return "[…]"
-    return f"[… {', '.join(f'{count} {noun}' + 's' * (count > 1) for noun, count in many.items())}]"
+    return f"[… {', '.join(f'{count:,} {noun}' + 's' * (count > 1) for noun, count in many.items())}]"
