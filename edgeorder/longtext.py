@@ -1,6 +1,5 @@
 """One long text in a small room: a log, a file, a transcript, JSON. Its two ends stay, and the best of its middle."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -109,6 +108,8 @@ async def aplace_text(
     rerank: Rerank | Scorer | None = None,
 ) -> PlacedText:
     """The same as `place_text`; neither scoring nor counting blocks the event loop."""
+    import asyncio
+
     while True:
         shared = share()
         with collected() as messages:

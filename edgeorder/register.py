@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from edgeorder.chunk import ChunkView, Wrapped
 from edgeorder.rendering import Block, Passage
+from edgeorder.sortable import as_text
 from edgeorder.text.numerals import page_number
 
 
@@ -191,12 +192,12 @@ def source_of(view: ChunkView, index: int, number: int) -> Source:
     identity = view.id(index)
     label = view.label(index)
     fields = [
-        None if value is None else " ".join(str(value).split()) or None
+        None if value is None else " ".join(as_text(value).split()) or None
         for value in label._replace(page=page_number(label.page))
     ]
-    return Source(number, None if identity is None else str(identity), *fields)
+    return Source(number, None if identity is None else as_text(identity), *fields)
 
 
 def _key(identity: object, source: object, text: str) -> str:
-    whole = f"{'' if identity is None else identity}\0{'' if source is None else source}\0{text}"
+    whole = "\0".join(["" if part is None else as_text(part) for part in (identity, source)] + [text])
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
