@@ -37,6 +37,18 @@ class AnswerRecord:
         """Return one line of JSON, without the fields that say nothing."""
         return json.dumps({name: value for name, value in self.to_dict().items() if value is not None})
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "AnswerRecord":
+        """Return the record that `to_dict` made.
+
+        Raises:
+            TypeError: For an unknown or missing field, or a verdict that is none.
+        """
+        record = cls(**data)
+        if not isinstance(record.correct, bool | None):
+            raise TypeError(f"correct must be true or false, not {record.correct!r:.40}")
+        return record
+
 
 @dataclass(frozen=True, slots=True)
 class JsonlRecorder:
@@ -104,35 +116,56 @@ def _at_line_start(file: BinaryIO) -> bool:
     return False
 
 
-def read_log(path: str | Path, progress: Callable[[int], object] | None = None) -> Iterator[OrderRecord | AnswerRecord]:
-    """Yield everything in a file that `JsonlRecorder` wrote, passing over lines that were never finished.
+_LONGEST = 2**28  # bytes of a line: what is longer is no record, and would fill the memory
 
-    One record is held at a time, so a log may be longer than the memory.
+
+def read_log(
+    path: str | Path,
+    progress: Callable[[int], object] | None = None,
+    unfinished: Callable[[int], object] | None = None,
+) -> Iterator[OrderRecord | AnswerRecord]:
+    """Yield the placements and answers in a file that `JsonlRecorder` wrote.
+
+    Lines that were never finished are passed over, and so are records of another kind, such as those of rankings. One
+    record is held at a time, so a log may be longer than the memory.
 
     Args:
         path: The file.
         progress: Gets, now and then, the bytes that are read.
+        unfinished: Gets the number (from 1) of each line that was never finished.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: For a line that is whole and no record, naming the file and the line.
+        ValueError: For a line that is whole and no record, and for a file of anything else, naming file and line.
     """
-    done = 0
+    done = number = begun = 0
     with Path(path).open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            done += len(line)
+        while line := file.readline(_LONGEST + 1):
+            done, number = done + len(line), number + 1
             if progress and number % 500 == 1:
                 progress(done)
+            where = f"{path}, line {number}"
+            if len(line) > _LONGEST:
+                raise ValueError(f"{where} is longer than {_LONGEST:,} bytes, and no record")
             if not line.strip():
                 continue
             try:
                 data = json.loads(line)
-            except ValueError:  # what a killed process left: no whole line of JSON
+            except RecursionError:
+                raise ValueError(f"{where}: this is no record: it is nested too deeply") from None
+            except ValueError as error:
+                if not begun and not line.startswith((b"{", b"\0")):  # zeros: of a machine that lost its power
+                    raise ValueError(f"{where}: this is no record but {line[:40]!r}; is it a JSONL log?") from error
+                if unfinished:
+                    unfinished(number)
                 continue
+            begun = number
             try:
-                yield AnswerRecord(**data) if "chunks" not in data else OrderRecord.from_dict(data)
+                if "kind" in data and "chunks" not in data:
+                    continue
+                yield AnswerRecord.from_dict(data) if "chunks" not in data else OrderRecord.from_dict(data)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: this is no record: {error}") from error
+                raise ValueError(f"{where}: this is no record: {error}") from error
 
 
 def read_records(path: str | Path) -> Iterator[OrderRecord]:
@@ -140,23 +173,19 @@ def read_records(path: str | Path) -> Iterator[OrderRecord]:
     return (record for record in read_log(path) if isinstance(record, OrderRecord))
 
 
-def log_record(record: OrderRecord | AnswerRecord) -> None:
+def log_record(record: Any) -> None:
     """Log a record as one INFO line of the logger `edgeorder`; the whole of it is in the log record's `edgeorder`."""
     import logging
 
-    logger = logging.getLogger("edgeorder")
-    if not isinstance(record, OrderRecord):
+    logger, whole = logging.getLogger("edgeorder"), {"edgeorder": record.to_dict()}
+    if isinstance(record, AnswerRecord):
         told = {None: "not judged", True: "right", False: "wrong"}[record.correct]
-        logger.info("answer to %s: %s", record.trace_id, told, extra={"edgeorder": record.to_dict()})
-        return
-    logger.info(
-        "placed %d of %d chunks by %s (%s)",
-        len(record.placed),
-        len(record.chunks),
-        record.order,
-        record.reason,
-        extra={"edgeorder": record.to_dict()},
-    )
+        logger.info("answer to %s: %s", record.trace_id, told, extra=whole)
+    elif isinstance(record, OrderRecord):
+        kept, chunks = len(record.placed), len(record.chunks)
+        logger.info("placed %d of %d chunks by %s (%s)", kept, chunks, record.order, record.reason, extra=whole)
+    else:
+        logger.info("%s: %s", getattr(record, "kind", type(record).__name__), record, extra=whole)
 
 
 def recorder_to_plain(recorder: object) -> Any:
@@ -187,4 +216,5 @@ def recorder_from_plain(data: object) -> Any:
 
 def answer_now(trace_id: object, answer: str | None, correct: bool | None) -> AnswerRecord:
     """Return the record of an answer that was given just now."""
-    return AnswerRecord(str(trace_id), answer, correct, datetime.now(UTC).isoformat())
+    judged = None if correct is None else bool(correct)  # NumPy's are no JSON
+    return AnswerRecord(str(trace_id), answer, judged, datetime.now(UTC).isoformat())

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from edgeorder.cli.progress import progress
-from edgeorder.cli.terminal import show
+from edgeorder.cli.terminal import say, show
 from edgeorder.recorders import AnswerRecord, read_log
 from edgeorder.records import OrderRecord
 
@@ -20,13 +20,14 @@ ProfileFile: TypeAlias = Annotated[
 
 
 def entries(paths: Sequence[Path], label: str) -> Iterator[OrderRecord | AnswerRecord]:
-    """Yield what logs hold, one at a time, with progress on stderr."""
+    """Yield what logs hold, one at a time, with progress on stderr, and at the end a word on unfinished lines."""
     for path in paths:
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file that JsonlRecorder wrote")
         if not path.exists():
             raise FileNotFoundError(f"no file {path}; JsonlRecorder(path) makes one at the first placement")
     sizes = [path.stat().st_size for path in paths]
+    unfinished: list[str] = []
     with progress(label, unit="megabytes") as step:
         for at, path in enumerate(paths):
             before = sum(sizes[:at])
@@ -35,7 +36,10 @@ def entries(paths: Sequence[Path], label: str) -> Iterator[OrderRecord | AnswerR
                 lambda done, before=before: step(  # type: ignore[misc]
                     (before + done) // 10**6, sum(sizes) // 10**6
                 ),
+                lambda number, path=path: unfinished.append(f"{path}:{number}"),  # type: ignore[misc]
             )
+    if unfinished:
+        say(f"edgeorder: passed over {len(unfinished)} unfinished lines, the first is {unfinished[0]}")
 
 
 def placements(paths: Sequence[Path], label: str) -> Iterator[OrderRecord]:

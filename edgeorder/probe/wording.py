@@ -13,7 +13,8 @@ from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.shares import Share
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
-ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
+_ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
+_COSTS = ("used it", "prompt tokens", "s a reply")
 
 
 def percent(share: float | None) -> str:
@@ -77,8 +78,13 @@ def ranked(comparison: Comparison) -> list[Arm]:
     return sorted(comparison.arms, key=lambda arm: -arm.share.right)
 
 
-def arm_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the numbers of a comparison, best arm first, under `ARMS_HEAD`."""
+def arm_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and the rows of a comparison, best arm first.
+
+    Used gold chunks and cost have a column each where they are known of an arm.
+    """
+    costs = {arm.name: _costs(arm) for arm in comparison.arms}
+    known = [at for at in range(len(_COSTS)) if any(cells[at] != percent(None) for cells in costs.values())]
     rows: list[tuple[str, ...]] = []
     for arm in ranked(comparison):
         difference, low, high = comparison.against(arm, comparison.best)
@@ -92,9 +98,19 @@ def arm_rows(comparison: Comparison) -> list[tuple[str, ...]]:
                 percent(share.value),
                 between(*share.interval),
                 *against,
+                *(costs[arm.name][at] for at in known),
             )
         )
-    return rows
+    return (*_ARMS_HEAD, *(_COSTS[at] for at in known)), rows
+
+
+def _costs(arm: Arm) -> tuple[str, str, str]:
+    """Return how often the gold chunk was used, and what a prompt costs, under `_COSTS`."""
+    return (
+        percent(sum(arm.used) / len(arm.used) if arm.used else None),
+        percent(None) if arm.tokens is None else f"{arm.tokens:,.0f}",
+        percent(None) if arm.seconds is None else f"{arm.seconds:.2f}",
+    )
 
 
 def rivals(comparison: Comparison) -> list[Arm]:
@@ -220,18 +236,13 @@ def comparison_lines(comparison: Comparison) -> list[str]:
 
 
 def used_lines(comparison: Comparison) -> list[str]:
-    """Return how often each arm had its gold chunk used, against the first, and what its prompts cost."""
+    """Return how each arm differs from the first in how often its gold chunk was used."""
+    first, *others = comparison.arms
     lines = []
-    for arm in comparison.arms:
-        if not arm.used:
-            continue
-        difference, low, high = comparison.against(arm, comparison.arms[0], "used")
-        against = (
-            "" if arm is comparison.arms[0] else f", {points(difference)} points ({points(low)} to {points(high)})"
-        )
-        tokens = "" if arm.tokens is None else f"; {arm.tokens:,.0f} prompt tokens"
-        seconds = "" if arm.seconds is None else f"; {arm.seconds:.2f} s a reply"
-        lines.append(f"{arm.name}: gold chunk used {percent(sum(arm.used) / len(arm.used))}{against}{tokens}{seconds}.")
+    for arm in others if first.used else ():
+        difference, low, high = comparison.against(arm, first, "used")
+        told = f"{points(difference)} points to {first.name} (95 % interval {points(low)} to {points(high)})"
+        lines.append(f"{arm.name}: gold chunk used {percent(sum(arm.used) / len(arm.used))}, {told}.")
     return lines
 
 
