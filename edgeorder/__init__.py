@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
+    from edgeorder.logs import read_records
     from edgeorder.predicting import predict
-    from edgeorder.recorders import JsonlRecorder, log_record, read_records
+    from edgeorder.recorders import JsonlRecorder, log_record
     from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, tiktoken_counter
 
@@ -40,7 +41,7 @@ _LAZY = {
     "JsonlRecorder": "edgeorder.recorders",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.recorders",
-    "read_records": "edgeorder.recorders",
+    "read_records": "edgeorder.logs",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
 }

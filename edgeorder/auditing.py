@@ -3,11 +3,14 @@
 One rule for all of it, that of `explain`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
+from edgeorder.batch.rows import Row
+from edgeorder.errors import EdgeOrderError
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike
@@ -73,8 +76,8 @@ class Audit:
     @property
     def counts(self) -> dict[str, int]:
         """Questions of each kind."""
-        kinds = [row.finding.kind for row in self.rows]
-        return {kind: kinds.count(kind) for kind in KINDS}
+        counts = Counter(row.finding.kind for row in self.rows)
+        return {kind: counts[kind] for kind in KINDS}
 
     def share(self, *kinds: str) -> float:
         """Return the share (0..1) of the questions that are of one of these kinds."""
@@ -135,6 +138,62 @@ def audit(
     return Audit(tuple(rows))
 
 
+def audit_rows(
+    rows: Iterable[Row],
+    placer: Placer = None,
+    *,
+    profile: PositionProfile | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Audit:
+    """Return what becomes of the questions of a table whose rows bring their chunks, without asking a model.
+
+    Args:
+        rows: As `edgeorder.batch.read_rows` reads them; beside query and chunks they have a column `gold` (id, source
+            or text of the chunk that holds the answer, or several) or `answers`. A bad row counts as unknown.
+        placer: What places the chunks, as for `audit`.
+        profile: What was measured of the model, if the placer does not have it.
+        progress: Gets the number of rows that are done.
+
+    Raises:
+        ValueError: If every row is bad.
+    """
+    placed = placing_with(placer)
+    found: list[Audited] = []
+    for number, row in enumerate(rows, start=1):
+        told = Question(row.query or "", "")
+        try:
+            if row.error is not None:
+                raise ValueError(row.error)
+            told = _from_dict(row_label(row), number)
+            placement = placed(row.chunks, told.question)
+            record = build_record(placement.call, placement.settled, text=True)
+            finding = explain(record, told.gold, profile=profile)
+        except (EdgeOrderError, TypeError, ValueError) as error:
+            finding = Finding(
+                "unknown", "", reason=str(error), sentence=f"Row {number} cannot be told: {error}.", advice="Mend it."
+            )
+        found.append(Audited(told.question, finding))
+        if progress:
+            progress(number)
+    if found and not any(row.finding.gold for row in found):
+        raise ValueError(f"no row can be audited; the first: {found[0].finding.reason}")
+    if not found:
+        raise ValueError("there is no question to audit")
+    return Audit(tuple(found))
+
+
+def row_label(row: Row) -> Mapping[str, Any]:
+    """Return what a row says of its question, as the dicts of `audit` say it; what is null is not said.
+
+    Raises:
+        ValueError: If it has no question.
+    """
+    if row.query is None:
+        raise ValueError("the row has no query")
+    told = {name: value for name in ("gold", "answers", "id") if (value := row.others.get(name)) is not None}
+    return {"question": row.query, **told}
+
+
 def audit_log(
     records: Iterable[OrderRecord], questions: Sequence[Question], *, profile: PositionProfile | None = None
 ) -> Audit:
@@ -192,7 +251,7 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         gold = [chunk.get("id", chunk.get("text")) for chunk in chunks if chunk.get("gold")]
     named = gold if isinstance(gold, list) else [] if gold is None else [gold]
-    golds = [Gold(**one) if isinstance(one, Mapping) else one for one in named]
+    golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
     if answers:
         golds = [
             Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
@@ -200,6 +259,11 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
     if not golds:
         raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
     return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
+
+
+def _told(one: Mapping[str, Any]) -> Gold:
+    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    return Gold(**{name: value for name, value in one.items() if value is not None})
 
 
 def _is_id(value: str | int) -> bool:

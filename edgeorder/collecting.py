@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import warn
-from edgeorder.auditing import Question, questions_of
+from edgeorder.auditing import Question, questions_of, row_label
+from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
 from edgeorder.gold import Gold
 from edgeorder.recording import build_record
@@ -51,7 +52,7 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
     Raises:
         ValueError: As `cases_from`; and if the log holds no texts, or none of the questions.
     """
-    wanted = {label.get("trace_id") or hash_of(label["question"]): label for label in labels}
+    wanted = {_key(label, number): label for number, label in enumerate(labels, start=1)}
     found: dict[str, OrderRecord] = {}
     for record in records:
         for key in (record.trace_id, record.query_id):
@@ -61,7 +62,55 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
         raise ValueError(f"the log holds a placement of none of the {len(labels)} questions")
     if all(chunk.text is None for record in found.values() for chunk in record.chunks):
         raise ValueError("the log holds no texts, and a case needs them: record with JsonlRecorder(path, text=True)")
-    return _cases((wanted[key], record) for key, record in found.items())
+    return _cases(({"question": record.query, **wanted[key]}, record) for key, record in found.items())
+
+
+def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
+    """Return cases of a table whose rows bring their chunks, best first, as `edgeorder.batch.read_rows` reads it.
+
+    Args:
+        rows: Beside query and chunks they have a column `answers` (aliases of the answer), and perhaps `gold`, as the
+            questions of `cases_from` have. Rows that are bad are left out, with a warning.
+
+    Raises:
+        ValueError: As `cases_from`; and if every row is bad.
+    """
+    placed, bad = placing_with(None), list[str]()
+
+    def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
+        for number, row in enumerate(rows, start=1):
+            if (fault := _fault(row)) is not None:
+                bad.append(f"row {number}: {fault}")
+                continue
+            placement = placed(row.chunks, row.query)
+            yield row_label(row), build_record(placement.call, placement.settled, text=True)
+
+    try:
+        return _cases(labelled())
+    finally:
+        if bad:
+            warn(f"bad rows, which are no cases: {len(bad)}; the first is {bad[0]}")
+
+
+def _fault(row: Row) -> str | None:
+    """Return why a row can be no case; None if it may be one."""
+    if row.error is not None:
+        return row.error
+    lacking = [name for name, value in (("query", row.query), ("answers", row.others.get("answers"))) if not value]
+    return f"it has no {' and no '.join(lacking)}" if lacking else None
+
+
+def _key(label: Any, number: int) -> str:
+    """Return what a placement is known by: its trace id, or the hash of its question."""
+    if not isinstance(label, Mapping):
+        raise ValueError(
+            f"label {number} is {label!r:.40}; it must be an object with question or trace_id, and answers"
+        )
+    if (trace_id := label.get("trace_id")) is not None:
+        return str(trace_id)
+    if not isinstance(question := label.get("question"), str):
+        raise ValueError(f"label {number} has neither trace_id nor question, only {', '.join(map(repr, label))}")
+    return hash_of(question)
 
 
 def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[Case]":

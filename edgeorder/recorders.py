@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -114,63 +114,6 @@ def _at_line_start(file: BinaryIO) -> bool:
             return True
         time.sleep(0.002)  # perhaps another process is just writing it
     return False
-
-
-_LONGEST = 2**28  # bytes of a line: what is longer is no record, and would fill the memory
-
-
-def read_log(
-    path: str | Path,
-    progress: Callable[[int], object] | None = None,
-    unfinished: Callable[[int], object] | None = None,
-) -> Iterator[OrderRecord | AnswerRecord]:
-    """Yield the placements and answers in a file that `JsonlRecorder` wrote.
-
-    Lines that were never finished are passed over, and so are records of another kind, such as those of rankings. One
-    record is held at a time, so a log may be longer than the memory.
-
-    Args:
-        path: The file.
-        progress: Gets, now and then, the bytes that are read.
-        unfinished: Gets the number (from 1) of each line that was never finished.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: For a line that is whole and no record, and for a file of anything else, naming file and line.
-    """
-    done = number = begun = 0
-    with Path(path).open("rb") as file:
-        while line := file.readline(_LONGEST + 1):
-            done, number = done + len(line), number + 1
-            if progress and number % 500 == 1:
-                progress(done)
-            where = f"{path}, line {number}"
-            if len(line) > _LONGEST:
-                raise ValueError(f"{where} is longer than {_LONGEST:,} bytes, and no record")
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-            except RecursionError:
-                raise ValueError(f"{where}: this is no record: it is nested too deeply") from None
-            except ValueError as error:
-                if not begun and not line.startswith((b"{", b"\0")):  # zeros: of a machine that lost its power
-                    raise ValueError(f"{where}: this is no record but {line[:40]!r}; is it a JSONL log?") from error
-                if unfinished:
-                    unfinished(number)
-                continue
-            begun = number
-            try:
-                if "kind" in data and "chunks" not in data:
-                    continue
-                yield AnswerRecord.from_dict(data) if "chunks" not in data else OrderRecord.from_dict(data)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{where}: this is no record: {error}") from error
-
-
-def read_records(path: str | Path) -> Iterator[OrderRecord]:
-    """Yield the records of placements, as `read_log` does."""
-    return (record for record in read_log(path) if isinstance(record, OrderRecord))
 
 
 def log_record(record: Any) -> None:

@@ -9,7 +9,8 @@ import typer
 
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import say, show
-from edgeorder.recorders import AnswerRecord, read_log
+from edgeorder.logs import read_log
+from edgeorder.recorders import AnswerRecord
 from edgeorder.records import OrderRecord
 
 Logs: TypeAlias = Annotated[list[Path], typer.Argument(help="Files that JsonlRecorder wrote.")]
@@ -39,7 +40,7 @@ def entries(paths: Sequence[Path], label: str) -> Iterator[OrderRecord | AnswerR
                 lambda number, path=path: unfinished.append(f"{path}:{number}"),  # type: ignore[misc]
             )
     if unfinished:
-        say(f"edgeorder: passed over {len(unfinished)} unfinished lines, the first is {unfinished[0]}")
+        say(f"edgeorder: unfinished lines were passed over: {len(unfinished)}, the first is {unfinished[0]}")
 
 
 def placements(paths: Sequence[Path], label: str) -> Iterator[OrderRecord]:

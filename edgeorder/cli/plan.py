@@ -9,6 +9,7 @@ import typer
 from edgeorder.cli import options
 from edgeorder.cli.arms import placers
 from edgeorder.cli.logs import AsJson, print_json
+from edgeorder.cli.place_table import is_table, table_rows
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import show
 from edgeorder.orders import ORDERS
@@ -19,7 +20,7 @@ _USUAL = "measured,bookend,relevance,long_context_reorder"
 
 def plan(
     profile: Annotated[Path, typer.Argument(help="What `edgeorder probe --out` measured.")],
-    cases: Annotated[Path, typer.Argument(help="A case file, such as `edgeorder cases` writes.")],
+    cases: Annotated[Path, typer.Argument(help="A case file, as `edgeorder cases` writes it, or a table of Parquet.")],
     orders: Annotated[
         str | None, typer.Option(help=f"Orders with commas: names, as_is or measured. Without --placer: {_USUAL}.")
     ] = None,
@@ -35,6 +36,7 @@ def plan(
 
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage.
     """
+    from edgeorder.collecting import cases_from_rows
     from edgeorder.predicting import predict
     from edgeorder.probe.case_files import read_cases
     from edgeorder.profile import PositionProfile
@@ -54,8 +56,9 @@ def plan(
             own, how = named_placer(AS_IS), "off"
         settings[f"{name}, top {k}" + ("" if how == "off" else f", {how}")] = {"k": k, **own, "budget": budget}
     settings |= placers(placer or ())
+    known = cases_from_rows(table_rows(cases, "Reading")) if is_table(cases) else read_cases(cases)
     with progress("Predicting", unit="settings") as step:
-        found = predict(measured, read_cases(cases), settings, floor=floor, seed=seed, progress=step)
+        found = predict(measured, known, settings, floor=floor, seed=seed, progress=step)
     if as_json:
         rows = [{name: value for name, value in one.to_dict().items() if name != "each"} for one in found]
         print_json(rows)
