@@ -82,7 +82,7 @@ def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
             if (fault := _fault(row)) is not None:
                 bad.append(f"row {number}: {fault}")
                 continue
-            placement = placed(row.chunks, row.query)
+            placement = placed(row.chunks, row.query or "")
             yield row_label(row), build_record(placement.call, placement.settled, text=True)
 
     try:

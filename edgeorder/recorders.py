@@ -128,7 +128,8 @@ def log_record(record: Any) -> None:
         kept, chunks = len(record.placed), len(record.chunks)
         logger.info("placed %d of %d chunks by %s (%s)", kept, chunks, record.order, record.reason, extra=whole)
     else:
-        logger.info("%s: %s", getattr(record, "kind", type(record).__name__), record, extra=whole)
+        kind = getattr(record, "kind", type(record).__name__)
+        logger.info("%s: %s", kind, getattr(record, "decision", None) or "recorded", extra=whole)
 
 
 def recorder_to_plain(recorder: object) -> Any:

@@ -72,7 +72,10 @@ def _settings(name: str, text: str) -> dict[str, Any]:
             raise ValueError(f"--placer {name!r:.40}: {part!r:.60} cannot be ({error})") from error
     if values.get("order") == AS_IS:
         values = {**values, **named_placer(AS_IS)}
-    return settings(values)
+    try:
+        return settings(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--placer {name!r:.40}: {error}") from error
 
 
 def _count(text: str) -> int:

@@ -76,7 +76,7 @@ def compare(
         style=style.value,
         instruction=instruction,
     )
-    named = [] if placer and orders is None else options.named_orders(orders or _USUAL, profile)
+    named = [] if placer and orders is None else options.named_orders(_USUAL if orders is None else orders, profile)
     arms = placers(placer or ())
     if AS_IS in named:
         named.remove(AS_IS)

@@ -48,7 +48,8 @@ def plan(
         raise ValueError(f"--top-k={top_k!r:.60} must be whole numbers with commas between") from None
     if min(lengths) < 1 or len(set(lengths)) < len(lengths):
         raise ValueError(f"--top-k={top_k!r:.60} must be different numbers from 1 up")
-    names = options.names("--orders", orders or _USUAL, (*ORDERS, "measured", AS_IS)) if orders or not placer else []
+    asked = _USUAL if orders is None else orders
+    names = [] if placer and orders is None else options.names("--orders", asked, (*ORDERS, "measured", AS_IS))
     settings: dict[str, Placer] = {}
     for k, how, name in product(lengths, options.readings(reading), names):
         own = {"order": measured if name == "measured" else name, "reading": how}
