@@ -83,7 +83,8 @@ def place(
     lines = Steady(sys.stdout)
     for where, row in _rows(source):
         try:
-            found = row["chunks"]
+            if not isinstance(found := row["chunks"], list):
+                raise TypeError(f"chunks must be a list, not {found!r:.40}")
             chunks = [Chunk(one) if isinstance(one, str) else Chunk(**_known(one)) for one in found]
             placement = placed(chunks, query=row.get("question") or row.get("query"), **settings)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -1,7 +1,7 @@
 """What the probe and the comparison found, in words and rows of text: for tables, for the report and for scripts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -14,7 +14,11 @@ from edgeorder.probe.shares import Share
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
 _ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
-_COSTS = ("used it", "prompt tokens", "s a reply")
+_COSTS: Mapping[str, Callable[[Arm], str]] = {
+    "used it": lambda arm: percent(sum(arm.used) / len(arm.used) if arm.used else None),
+    "prompt tokens": lambda arm: percent(None) if arm.tokens is None else f"{arm.tokens:,.0f}",
+    "s a reply": lambda arm: percent(None) if arm.seconds is None else f"{arm.seconds:.2f}",
+}
 
 
 def percent(share: float | None) -> str:
@@ -79,12 +83,8 @@ def ranked(comparison: Comparison) -> list[Arm]:
 
 
 def arm_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the head and the rows of a comparison, best arm first.
-
-    Used gold chunks and cost have a column each where they are known of an arm.
-    """
-    costs = {arm.name: _costs(arm) for arm in comparison.arms}
-    known = [at for at in range(len(_COSTS)) if any(cells[at] != percent(None) for cells in costs.values())]
+    """Return the head and the rows of a comparison, best arm first; with use and cost where an arm knows them."""
+    costs = {name: cell for name, cell in _COSTS.items() if any(cell(arm) != percent(None) for arm in comparison.arms)}
     rows: list[tuple[str, ...]] = []
     for arm in ranked(comparison):
         difference, low, high = comparison.against(arm, comparison.best)
@@ -92,25 +92,16 @@ def arm_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, 
         share, asked = arm.share, (arm.question_place, str(arm.chunks))
         rows.append(
             (
-                arm.order,
+                arm.label,
                 *asked,
                 f"{share.right} of {share.asked}",
                 percent(share.value),
                 between(*share.interval),
                 *against,
-                *(costs[arm.name][at] for at in known),
+                *(cell(arm) for cell in costs.values()),
             )
         )
-    return (*_ARMS_HEAD, *(_COSTS[at] for at in known)), rows
-
-
-def _costs(arm: Arm) -> tuple[str, str, str]:
-    """Return how often the gold chunk was used, and what a prompt costs, under `_COSTS`."""
-    return (
-        percent(sum(arm.used) / len(arm.used) if arm.used else None),
-        percent(None) if arm.tokens is None else f"{arm.tokens:,.0f}",
-        percent(None) if arm.seconds is None else f"{arm.seconds:.2f}",
-    )
+    return (*_ARMS_HEAD, *costs), rows
 
 
 def rivals(comparison: Comparison) -> list[Arm]:
@@ -280,8 +271,8 @@ def long_context_lines(comparison: Comparison) -> list[str]:
     """Return what `LongContextReorder` loses where it differs from bookend: at even counts it puts the best last."""
     lines = []
     for arm in comparison.arms:
-        asked = (arm.question_place, arm.chunks)
-        peers = (other for other in comparison.arms if (other.question_place, other.chunks) == asked)
+        asked = (arm.question_place, arm.chunks, arm.reading)
+        peers = (one for one in comparison.arms if (one.question_place, one.chunks, one.reading) == asked)
         bookend = next((other for other in peers if other.order == "bookend"), None)
         if arm.order != "long_context_reorder" or arm.chunks % 2 or bookend is None:
             continue

@@ -104,7 +104,7 @@ def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
     with pytest.warns(EdgeOrderWarning, match="bad rows, which are no cases: 3; the first is row 4: ValueError: the"):
         assert len(cases_from_rows(read_rows(table))) == 27
     unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
-    with pytest.raises(ValueError, match="no row can be audited; the first: question 1 .* has neither"):
+    with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1 .* has neither"):
         audit_rows(read_rows(unlabelled))
 
 

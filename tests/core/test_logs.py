@@ -65,7 +65,7 @@ def test_a_packed_log_is_read_and_a_damaged_one_told(tmp_path: Path) -> None:
     path.write_bytes(packed)
     assert len(list(read_records(path))) == 3
     path.write_bytes(packed[:-20])
-    with pytest.raises(ValueError, match="cannot be unpacked .* damaged or cut off"):
+    with pytest.raises(ValueError, match=r"cannot be unpacked .* damaged or cut off"):
         list(read_records(path))
 
 

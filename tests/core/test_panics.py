@@ -43,22 +43,22 @@ class Many:
         return [panics(query, texts) for query, texts in questions]
 
 
-@pytest.mark.parametrize("timeout", [None, 5.0])
-def test_a_panic_is_the_failure_of_a_scorer(timeout: float | None) -> None:
+@pytest.mark.parametrize("seconds", [None, 5.0])
+def test_a_panic_is_the_failure_of_a_scorer(seconds: float | None) -> None:
     """It is raised as such, or the order before it is kept, in this thread and in one of its own."""
     with pytest.raises(RerankError, match="scorer panics failed with CompiledError: PanicException: index out"):
-        place(CHUNKS, query="q", rerank=Rerank(panics, timeout=timeout))
+        place(CHUNKS, query="q", rerank=Rerank(panics, timeout=seconds))
     with pytest.warns(EdgeOrderWarning, match="rerank failed, the order before it was kept"):
-        kept = place(CHUNKS, query="q", rerank=Rerank(panics, timeout=timeout, on_error="input_order"))
+        kept = place(CHUNKS, query="q", rerank=Rerank(panics, timeout=seconds, on_error="input_order"))
     assert kept.indices == (0, 1)
 
 
 @pytest.mark.parametrize("scorer", [panics, panics_later])
-@pytest.mark.parametrize("timeout", [None, 5.0])
-async def test_nor_does_it_end_a_loop(scorer: Callable[..., Any], timeout: float | None) -> None:
+@pytest.mark.parametrize("seconds", [None, 5.0])
+async def test_nor_does_it_end_a_loop(scorer: Callable[..., Any], seconds: float | None) -> None:
     """The same where the call is awaited."""
     with pytest.raises(RerankError, match="CompiledError: PanicException: index out of bounds"):
-        await aplace(CHUNKS, query="q", rerank=Rerank(scorer, timeout=timeout))
+        await aplace(CHUNKS, query="q", rerank=Rerank(scorer, timeout=seconds))
 
 
 async def test_whoever_ends_a_task_still_does() -> None:
