@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
+from edgeorder.alerts import told_once
 from edgeorder.batch.rows import Row
 from edgeorder.errors import EdgeOrderError
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike
 from edgeorder.intervals import wilson
+from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
@@ -129,12 +131,12 @@ def audit(
     retrieve, placed = retrieving(retriever), placing_with(placer)
     questions = questions_of(cases)
     rows: list[Audited] = []
-    for question in questions:
-        placement = placed(retrieve(question.question), question.question)
-        record = build_record(placement.call, placement.settled, text=True)
-        rows.append(Audited(question.question, explain(record, question.gold, profile=profile)))
-        if progress:
-            progress(len(rows), len(questions))
+    with told_once():
+        for question in questions:
+            placement = placed(retrieve(question.question), question.question)
+            rows.append(Audited(question.question, _found(placement, question, profile)))
+            if progress:
+                progress(len(rows), len(questions))
     return Audit(tuple(rows))
 
 
@@ -159,27 +161,29 @@ def audit_rows(
     """
     placed = placing_with(placer)
     found: list[Audited] = []
-    for number, row in enumerate(rows, start=1):
-        told = Question(row.query or "", "")
-        try:
-            if row.error is not None:
-                raise ValueError(row.error)
-            told = _from_dict(row_label(row), number)
-            placement = placed(row.chunks, told.question)
-            record = build_record(placement.call, placement.settled, text=True)
-            finding = explain(record, told.gold, profile=profile)
-        except (EdgeOrderError, TypeError, ValueError) as error:
-            finding = Finding(
-                "unknown", "", reason=str(error), sentence=f"Row {number} cannot be told: {error}.", advice="Mend it."
-            )
-        found.append(Audited(told.question, finding))
-        if progress:
-            progress(number)
+    with told_once():
+        for number, row in enumerate(rows, start=1):
+            try:
+                if row.error is not None:
+                    raise ValueError(row.error)
+                asked = _from_dict(row_label(row), number)
+                finding = _found(placed(row.chunks, asked.question), asked, profile)
+            except (EdgeOrderError, TypeError, ValueError) as error:
+                why = f"Row {number} cannot be told: {error}."
+                finding = Finding("unknown", "", reason=str(error), sentence=why, advice="Mend the row.")
+            found.append(Audited(row.query or "", finding))
+            if progress:
+                progress(number)
     if found and not any(row.finding.gold for row in found):
         raise ValueError(f"no row can be audited; the first: {found[0].finding.reason}")
     if not found:
         raise ValueError("there is no question to audit")
     return Audit(tuple(found))
+
+
+def _found(placement: Placement, question: Question, profile: PositionProfile | None) -> Finding:
+    record = build_record(placement.call, placement.settled, text=True)
+    return explain(record, question.gold, profile=profile)
 
 
 def row_label(row: Row) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ They are the cases that the probe, the comparison and the audit read, with score
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgeorder.alerts import warn
+from edgeorder.alerts import told_once, warn
 from edgeorder.auditing import Question, questions_of, row_label
 from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
@@ -35,7 +35,9 @@ def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = 
     retrieve, placed = retrieving(retriever), placing_with(placer)
 
     def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
-        for row in questions:
+        for number, row in enumerate(questions, start=1):
+            if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
+                raise ValueError(f"question {number} is {row!r:.60}; it must be an object with question and answers")
             placement = placed(retrieve(row["question"]), row["question"])
             yield row, build_record(placement.call, placement.settled, text=True)
 
@@ -85,11 +87,11 @@ def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
             placement = placed(row.chunks, row.query or "")
             yield row_label(row), build_record(placement.call, placement.settled, text=True)
 
-    try:
-        return _cases(labelled())
-    finally:
-        if bad:
-            warn(f"bad rows, which are no cases: {len(bad)}; the first is {bad[0]}")
+    with told_once():
+        cases = _cases(labelled(), bad)
+    if bad:
+        warn(f"bad rows, which are no cases: {len(bad)}; the first is {bad[0]}")
+    return cases
 
 
 def _fault(row: Row) -> str | None:
@@ -113,7 +115,7 @@ def _key(label: Any, number: int) -> str:
     return hash_of(question)
 
 
-def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[Case]":
+def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]], bad: Sequence[str] = ()) -> "list[Case]":
     cases: list[Case] = []
     rows = 0
     for row, record in labelled:
@@ -121,7 +123,7 @@ def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[C
         if (case := _case(row, questions_of([row])[0], record, rows)) is not None:
             cases.append(case)
     if not rows:
-        raise ValueError("there is no question to make a case of")
+        raise ValueError("there is no question to make a case of" + (f"; the first bad row is {bad[0]}" if bad else ""))
     if not cases:
         raise ValueError(f"the gold chunk of none of the {rows} questions was retrieved: nothing can be a case")
     if len(cases) < rows:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from edgeorder import Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from
+from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from
 from edgeorder.auditing import audit_rows
 from edgeorder.batch import read_rows
 from edgeorder.cli.app import app
@@ -18,6 +18,11 @@ from edgeorder.probe.case_files import read_cases
 from edgeorder.profile import LengthProfile
 
 SETTINGS = {"order": "relevance", "reading": "off", "top_n": 8}
+
+
+def words(text: str) -> int:
+    """Count words."""
+    return len(text.split())
 
 
 def chunks(at: int) -> list[dict[str, Any]]:
@@ -103,6 +108,9 @@ def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
     assert "neither 'gold' nor 'answers'" in found.rows[8].finding.sentence
     with pytest.warns(EdgeOrderWarning, match="bad rows, which are no cases: 3; the first is row 4: ValueError: the"):
         assert len(cases_from_rows(read_rows(table))) == 27
+    with pytest.warns(EdgeOrderWarning, match=r"all 10 chunks were dropped .*one of 27 warnings") as told:
+        audit_rows(read_rows(table), {"budget": Budget(1, words)})
+    assert len(told) == 1
     unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
     with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1 .* has neither"):
         audit_rows(read_rows(unlabelled))
