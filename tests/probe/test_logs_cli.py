@@ -87,7 +87,9 @@ def test_explain_with_a_profile_and_as_a_picture(run: Run, log: Path, tmp_path: 
     [
         (["--gold", "c1", "--trace", "none"], "the log holds 3 placements, none with the trace id 'none'"),
         ([], "name the chunk that holds the answer"),
+        (["--gold", " "], "name the chunk that holds the answer"),
         (["--gold", "c1", "--question", "other"], "none of that question"),
+        (["--gold", "c1", "--trace", ""], "the log holds 3 placements, none with the trace id ''"),
     ],
 )
 def test_explain_says_in_one_line_what_is_missing(run: Run, log: Path, arguments: list[str], said: str) -> None:
@@ -128,6 +130,13 @@ def test_log_shows_a_table_and_a_summary(run: Run, log: Path) -> None:
     assert (data["placements"], data["orders"], data["drops"]) == (1, {"bookend": 1}, {"budget": 2})
     assert data["latest"][0]["trace_id"] == "t1"
     assert run("log", log, "--dropped", "min_score")[1].strip() == "No placement."
+    assert "--dropped='wrong' is not one of: budget, top_n" in run("log", log, "--dropped", "wrong")[2]
+    assert run("log", log, "--since", "yesterday")[0] == 2
+    assert "3 placements" in run("log", log, "--since", "2020-01-01")[1]
+    assert run("log", log, "--since", "2999-01-01T12:00")[1].strip() == "No placement."
+    with log.open("ab") as torn:
+        torn.write(b'{"order": "rel')
+    assert f"unfinished lines were passed over: 1, the first is {log}:5" in run("log", log)[2]
     assert json.loads(run("log", log, "--trace", "t2", "--json")[1])["placements"] == 1
 
 
