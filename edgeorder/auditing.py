@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.alerts import told_once
 from edgeorder.batch.rows import Row
-from edgeorder.errors import EdgeOrderError
+from edgeorder.errors import CounterError, EdgeOrderError
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike
@@ -158,6 +158,7 @@ def audit_rows(
 
     Raises:
         ValueError: If every row is bad.
+        CounterError: If tokens cannot be counted.
     """
     placed = placing_with(placer)
     found: list[Audited] = []
@@ -168,6 +169,8 @@ def audit_rows(
                     raise ValueError(row.error)
                 asked = _from_dict(row_label(row), number)
                 finding = _found(placed(row.chunks, asked.question), asked, profile)
+            except CounterError:  # of every row
+                raise
             except (EdgeOrderError, TypeError, ValueError) as error:
                 why = f"Row {number} cannot be told: {error}."
                 finding = Finding("unknown", "", reason=str(error), sentence=why, advice="Mend the row.")

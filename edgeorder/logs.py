@@ -64,13 +64,15 @@ def _parsed(line: bytes, begun: int) -> Any:
     if len(line) > _LONGEST:
         raise ValueError(f"it is longer than {_LONGEST:,} bytes")
     try:
-        return json.loads(line)
+        if (found := json.loads(line)) is not None:
+            return found
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except ValueError:
         if not begun and not line.startswith((b"{", b"\0")):  # zeros are what a machine leaves that lost its power
             raise ValueError(f"it is {line[:40]!r}, and the file no JSONL log") from None
         return None
+    raise ValueError("it is null")
 
 
 def _entry(data: Any) -> OrderRecord | AnswerRecord | None:

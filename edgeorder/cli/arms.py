@@ -10,7 +10,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.systems import AS_IS, Placer, named_placer
 from edgeorder.tokens import approximate_counter
 
-FORM = "'NAME: key=value, key=value', or the name of an order, or as_is"
+_FORM = "'NAME: key=value, key=value', or the name of an order, or as_is"
 
 
 def placers(texts: Sequence[str]) -> dict[str, Placer]:
@@ -25,7 +25,7 @@ def placers(texts: Sequence[str]) -> dict[str, Placer]:
         if name in found:
             raise ValueError(f"--placer {name!r:.60} is there twice; give each a name of its own")
         if not name or (not colon and "=" in name):
-            raise ValueError(f"--placer {text!r:.60} has no name; write {FORM}")
+            raise ValueError(f"--placer {text!r:.60} has no name; write {_FORM}")
         if colon:
             found[name] = _settings(name, rest)
         else:
@@ -65,9 +65,9 @@ def _settings(name: str, text: str) -> dict[str, Any]:
         if key not in _KEYS:
             raise bad_choice(f"--placer {name!r:.40}: setting", key, list(_KEYS))
         if not equals or not value or key in values:
-            raise ValueError(f"--placer {name!r:.40}: {part!r:.60} must be one value for {key}; write {FORM}")
+            raise ValueError(f"--placer {name!r:.40}: {part!r:.60} must be one value for {key}; write {_FORM}")
         try:
-            values[_NAMES.get(key, key)] = _KEYS[key](value)
+            values[key] = _KEYS[key](value)
         except ValueError as error:
             raise ValueError(f"--placer {name!r:.40}: {part!r:.60} cannot be ({error})") from error
     if values.get("order") == AS_IS:
@@ -106,7 +106,6 @@ _KEYS: dict[str, Callable[[str], Any]] = {
     "min_score": float,
     "dedupe": str,
     "rank_by": str,
-    "style": str,
+    "layout": str,
     "rerank": _scorer,
 }
-_NAMES = {"style": "layout"}

@@ -40,7 +40,7 @@ Placers: TypeAlias = Annotated[
     Option(
         "--placer",
         help="A whole placer, 'NAME: key=value, ...' with k, order, reading, budget, overflow, counter, top_n, "
-        "min_score, dedupe, rank_by, style or rerank; several if it is given again.",
+        "min_score, dedupe, rank_by, layout or rerank; several if it is given again.",
     ),
 ]
 Seed: TypeAlias = Annotated[int, Option(help="For cases that are made up, drawn ranks and shuffled orders.")]

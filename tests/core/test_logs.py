@@ -86,6 +86,7 @@ def test_an_older_form_is_read() -> None:
         (b"a,b,c\n", r"line 1: this is no record: it is b'a,b,c\\n', and the file no JSONL log"),
         ('{"order": "x"}\n'.encode("utf-16"), "and the file no JSONL log"),
         (b"[" * 200_000 + b"\n", "nested too deeply"),
+        (b"null\n", "it is null"),
         (b"[1, 2]\n", r"it is \[1, 2\]"),
         (b'{"question": "q"}\n', "it has neither chunks nor trace_id, only 'question'"),
         (b'{"trace_id": "t", "correct": "maybe"}\n', "correct must be true or false, not 'maybe'"),

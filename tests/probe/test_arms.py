@@ -27,7 +27,7 @@ def test_the_settings_are_those_of_place(tmp_path: Path) -> None:
         [
             "as_is",
             "long_context_reorder",
-            "new: order=bookend, reading=runs, k=10, budget=3000, overflow=compress, min_score=.5, style=xml",
+            "new: order=bookend, reading=runs, k=10, budget=3000, overflow=compress, min_score=.5, layout=xml",
             f"mine:order={tmp_path / 'p.json'},rerank=lexical, top_n = 3",
             "plain:",
             "today: order=as_is, k=5",
@@ -60,6 +60,8 @@ def test_the_settings_are_those_of_place(tmp_path: Path) -> None:
         ("x: k", "'k' must be one value for k"),
         ("x: k=", "must be one value for k"),
         ("x: k=3, k=4", "must be one value for k"),
+        ("x: layout=xml, layout=plain", "must be one value for layout"),
+        ("x: layout=best", "Layout.style=.best. is not one of"),
         ("x: k=0", r"'k=0' cannot be \(it must be at least 1\)"),
         ("x: k=three", "'k=three' cannot be"),
         ("x: order=best", "--placer 'x': order='best' is not one of"),
