@@ -52,6 +52,8 @@ def compare(
 ) -> None:
     """Compare orders and whole placers end to end; --question and --chunks take several values with commas.
 
+    --reading is for --orders: a placer has its own, or that of `place`.
+
     Exit codes as for `probe`. Its seed differs from that of `probe`, so that a measured order meets fresh questions.
     """
     from edgeorder.cli.output import Outputs
@@ -76,7 +78,11 @@ def compare(
         style=style.value,
         instruction=instruction,
     )
-    named = [] if placer and orders is None else options.named_orders(_USUAL if orders is None else orders, profile)
+    named = (
+        []
+        if placer and orders is None and profile is None
+        else options.named_orders(_USUAL if orders is None else orders, profile)
+    )
     arms = placers(placer or ())
     if AS_IS in named:
         named.remove(AS_IS)

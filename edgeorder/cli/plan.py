@@ -34,6 +34,8 @@ def plan(
 ) -> None:
     """Tell the expected accuracy of every setting, from a measured profile and your own lists; no model is asked.
 
+    --top-k, --reading and --budget are for --orders: a placer has its own.
+
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage.
     """
     from edgeorder.collecting import cases_from_rows

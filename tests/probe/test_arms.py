@@ -122,6 +122,7 @@ def test_a_comparison_of_placers(
     assert (code, len(server.asked)) == (0, 12 * 3)
     assert "used it" not in shown
     assert all(re.search(rf"^ *{name} ", shown, re.MULTILINE) for name in ("as_is", "long_context_reorder", "short"))
+    assert "--profile is for the order 'measured'" in run(*placer, "--profile", data)[2]
     code, shown, _ = run(*placer, "--dry-run")
     assert (code, shown.startswith("at most 36 calls")) == (0, True)
 
