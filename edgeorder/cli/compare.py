@@ -78,11 +78,8 @@ def compare(
         style=style.value,
         instruction=instruction,
     )
-    named = (
-        []
-        if placer and orders is None and profile is None
-        else options.named_orders(_USUAL if orders is None else orders, profile)
-    )
+    alone = placer and orders is None and profile is None
+    named = [] if alone else options.named_orders(_USUAL if orders is None else orders, profile)
     arms = placers(placer or ())
     if AS_IS in named:
         named.remove(AS_IS)
