@@ -84,6 +84,7 @@ def compare(
     if AS_IS in named:
         named.remove(AS_IS)
         arms = {AS_IS: AS_IS, **arms}
+    used = bool(placer) if used is None else used
     readings = options.readings(reading)
     outputs = Outputs(data=json_file, report=report)
     outputs.check(cases, profile)

@@ -35,12 +35,11 @@ def comparison_estimate(
     orders: Sequence[str | Order],
     question_places: Sequence[QuestionPlace],
     readings: Sequence[Reading] = ("off",),
-    used: bool | None = None,
+    used: bool = False,
     placers: Mapping[str, Placer] = MappingProxyType({}),
 ) -> str:
     """Return in words what a comparison takes at most; ways that give the same prompt are asked once."""
     ways = ways_of(orders, placers, readings, question_places, run.chunks, run.setup)
-    used = bool(placers) if used is None else used
 
     def prompts(case: Case) -> Iterable[str]:
         rank = gold_rank(case, max(run.chunks), run.seed)

@@ -156,7 +156,7 @@ class Run:
         orders: Sequence[str | Order],
         question_places: Sequence[QuestionPlace],
         readings: Sequence[Reading] = ("off",),
-        used: bool | None = None,
+        used: bool = False,
         placers: Mapping[str, Placer] | None = None,
     ) -> Comparison:
         """Run the comparison."""

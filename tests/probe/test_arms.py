@@ -122,6 +122,9 @@ def test_a_comparison_of_placers(
     assert (code, len(server.asked)) == (0, 12 * 3)
     assert "used it" not in shown
     assert all(re.search(rf"^ *{name} ", shown, re.MULTILINE) for name in ("as_is", "long_context_reorder", "short"))
+    server.asked.clear()
+    assert run("--orders", "as_is,bookend", "--questions", "2")[0] == 0
+    assert len(server.asked) == 2 * 2, "an order that is a name asks for no more than other orders"
     assert "--profile is for the order 'measured'" in run(*placer, "--profile", data)[2]
     code, shown, _ = run(*placer, "--dry-run")
     assert (code, shown.startswith("at most 36 calls")) == (0, True)
