@@ -61,23 +61,25 @@ def shares(marks: dict[str, tuple[int, ...]], chosen: list[int]) -> list[float]:
     return [sum(own[at] for at in chosen) / len(chosen) for own in marks.values()]
 
 
-async def asked(source: str, words: int, questions: int, folder: Path, threads: int | None, seed: int) -> Any:
+async def asked(given: argparse.Namespace) -> Any:
     """Return the predictions by name, and the comparison, after all questions were asked."""
-    cases = load_cases(source, 2 * questions if source == "facts" else None, max(LENGTHS), seed)
-    if source != "facts":
-        cases = [case for case in (clipped(case, words) for case in cases) if case is not None]
+    questions, seed = given.questions, given.seed
+    made = given.cases == "facts"
+    cases = load_cases(given.cases, 2 * questions if made else None, max(LENGTHS), seed)
+    if not made:
+        cases = [case for case in (clipped(case, given.words) for case in cases) if case is not None]
     # Every second one, so that more questions begin with the same ones, and their answers are on disk.
-    learned, paired = cases[: 2 * questions : 2], cases[1 : 2 * questions : 2]
+    learned, paired = cases[: 2 * questions : 2][: given.learned], cases[1 : 2 * questions : 2]
     if len(paired) < questions:
-        raise SystemExit(f"{source} holds {len(cases)} cases; {questions} questions and as many others need more")
-    model = LocalModel(max_tokens=16, threads=threads)
-    with AnswerCache(folder / "answers.sqlite") as cache:
+        raise SystemExit(f"{given.cases} holds {len(cases)} cases; {questions} questions and as many others need more")
+    model = LocalModel(max_tokens=16, threads=given.threads)
+    with AnswerCache(given.cache / "answers.sqlite") as cache:
         start = time.monotonic()
         with progress("Probing") as step:
             probed = await probe(
                 model, learned, chunks=LENGTHS, depths=5, stop="fixed", cache=cache, progress=step, concurrency=1
             )
-        told(start, probed.calls, questions, "probing")
+        told(start, probed.calls, len(learned), "probing")
         floor = probed.lengths[0].floor.value or 0.0
         predicted = {one.name: one for one in predict(probed.profile(), paired, SETTINGS, floor=floor, seed=seed)}
         start = time.monotonic()
@@ -95,7 +97,7 @@ async def asked(source: str, words: int, questions: int, folder: Path, threads: 
             )
         told(start, found.calls, questions, "comparing")
     await model.aclose()
-    return predicted, found
+    return predicted, found, len(learned)
 
 
 def told(start: float, calls: int, questions: int, what: str) -> None:
@@ -106,7 +108,7 @@ def told(start: float, calls: int, questions: int, what: str) -> None:
 
 async def main(given: argparse.Namespace) -> None:
     """Ask, and print the figures."""
-    predicted, found = await asked(given.cases, given.words, given.questions, given.cache, given.threads, given.seed)
+    predicted, found, learned = await asked(given)
     marks = {arm.order: arm.right for arm in found.arms}
     n = len(found.arms[0].right)
     expected = [predicted[name].accuracy for name in marks]
@@ -124,7 +126,7 @@ async def main(given: argparse.Namespace) -> None:
         regrets.append(max(drawn) - drawn[best])
     regrets.sort()
     own = sum(halves) / DRAWS
-    print(f"{n} paired questions, predicted from {given.questions} others")
+    print(f"{n} paired questions, predicted from {learned} others")
     print(f"correlation {correlation(expected, measured):.3f}; of the measured halves {own:.3f}; reach {0.9 * own:.3f}")
     lost = max(measured) - measured[best]
     low, high = regrets[round(0.025 * DRAWS)], regrets[round(0.975 * DRAWS) - 1]
@@ -133,7 +135,8 @@ async def main(given: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=300, help="paired ones; as many others make the profile")
+    parser.add_argument("--questions", type=int, default=300, help="paired ones, in all settings")
+    parser.add_argument("--learned", type=int, default=None, help="others that make the profile; without, as many")
     parser.add_argument("--cases", default="facts", help="facts, or a file of cases")
     parser.add_argument("--words", type=int, default=30, help="of each passage of a file; 30 are about 40 tokens")
     parser.add_argument("--cache", type=Path, default=Path(".probe"), help="the folder of the answers")
