@@ -5,7 +5,6 @@ import json
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,13 @@ from edgeorder.ranker.record import RankingRecord
 from edgeorder.recorders import AnswerRecord
 
 RANKING = RankingRecord("q", (), (), (), "ranked", "answer")
+
+
+class Wrong:
+    """A truth value as numerical libraries have it: no bool, and unknown to JSON."""
+
+    def __bool__(self) -> bool:
+        return False
 
 
 @cache
@@ -50,7 +56,7 @@ def test_records_of_rankings_are_passed_over(tmp_path: Path) -> None:
     with trace("t"):
         place([Chunk("A")], recorders=[recorder])
     recorder(RANKING)  # type: ignore[arg-type]
-    record_answer("t", "A.", correct=np.bool_(False), recorders=[recorder])  # type: ignore[arg-type]
+    record_answer("t", "A.", correct=Wrong(), recorders=[recorder])  # type: ignore[arg-type]
     placement, answer = read_log(path)
     assert isinstance(answer, AnswerRecord)
     assert (answer.trace_id, answer.correct) == ("t", False)
