@@ -204,7 +204,7 @@ def row_label(row: Row) -> Mapping[str, Any]:
 def audit_log(
     records: Iterable[OrderRecord], questions: Sequence[Question], *, profile: PositionProfile | None = None
 ) -> Audit:
-    """Return what became of the questions in a log; of several placements of one question, the last counts.
+    """Return what became of the questions in a log; of several placements of one question, the latest counts.
 
     Args:
         records: The placements, such as `read_records` yields them; they are read once and not kept.
@@ -217,12 +217,14 @@ def audit_log(
         if question.trace_id is None:
             by_text.setdefault(hash_of(question.question), []).append(at)
     found: dict[int, Finding] = {}
+    times: dict[int, str] = {}
     for record in records:
         asked = list(by_text.get(record.query_id or "", ()))
         if record.trace_id in by_trace:
             asked.append(by_trace[record.trace_id])
         for at in asked:
-            found[at] = explain(record, questions[at].gold, profile=profile)
+            if record.time >= times.get(at, ""):
+                found[at], times[at] = explain(record, questions[at].gold, profile=profile), record.time
     rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
     return Audit(rows, len(questions) - len(found))
 

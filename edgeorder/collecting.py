@@ -58,7 +58,7 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
     found: dict[str, OrderRecord] = {}
     for record in records:
         for key in (record.trace_id, record.query_id):
-            if key is not None and key in wanted:
+            if key is not None and key in wanted and (key not in found or record.time >= found[key].time):
                 found[key] = record
     if not found:
         raise ValueError(f"the log holds a placement of none of the {len(labels)} questions")

@@ -90,6 +90,8 @@ def _entry(data: Any) -> OrderRecord | AnswerRecord | None:
         for chunk in record.chunks:
             if not (type(chunk.index) is type(chunk.rank) is int and isinstance(chunk.position, int | None)):
                 raise TypeError(f"a chunk has index={chunk.index!r}, rank={chunk.rank!r}, position={chunk.position!r}")
+        if not isinstance(record.time, str):
+            raise TypeError(f"time must be text, not {record.time!r:.40}")
         return record
     if "kind" in data:
         return None

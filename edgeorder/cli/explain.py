@@ -78,7 +78,10 @@ def _asked(log: list[Path], trace: str | None, question: str | None) -> "tuple[l
         if isinstance(entry, OrderRecord):
             seen += 1
             if (trace is None or entry.trace_id == trace) and (asked is None or entry.query_id == asked):
-                found = [*found, entry] if trace is not None else [entry]
+                if trace is not None:
+                    found.append(entry)
+                elif not found or entry.time >= found[0].time:  # files may be given in any order
+                    found = [entry]
         elif trace is not None and entry.trace_id == trace and entry.correct is not None:
             verdict = "right" if entry.correct else "wrong"
     if not found:

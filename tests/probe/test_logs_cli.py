@@ -69,6 +69,22 @@ def test_explain_tells_the_cause_of_one_answer(run: Run, log: Path) -> None:
     assert json.loads(out)["finding"] == "strong_position"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_latest_placement_counts_in_whatever_order_files_are_given(run: Run, tmp_path: Path, turned: bool) -> None:
+    """Of rotated files the newest often comes first: the times tell, not the places."""
+    older, newer, asked, cases = (tmp_path / name for name in ("log.1", "log", "asked.jsonl", "cases.jsonl"))
+    chunks = [Chunk("filler " * 300 + f"word{at}", id=f"c{at}") for at in range(9)]
+    for path, order in ((older, "relevance"), (newer, "reverse")):
+        place(chunks, query="q?", order=order, reading="off", recorders=[JsonlRecorder(path, text=True)])
+    logs = [newer, older] if turned else [older, newer]
+    assert json.loads(run("explain", *logs, "--gold", "c0", "--json")[1])["position"] == 8
+    asked.write_text(json.dumps({"question": "q?", "gold": "c3", "answers": ["word3"]}) + "\n")
+    more = [part for log in logs for part in ("--log", log)]
+    (worst,) = json.loads(run("audit", asked, *more, "--json")[1])["worst"]
+    assert "position 6 of 9" in worst["sentence"]
+    assert run("cases", *logs, "--labels", asked, "--out", cases)[0] == 0
+
+
 def test_explain_with_a_profile_and_as_a_picture(run: Run, log: Path, tmp_path: Path) -> None:
     """What was measured is used, and the block is drawn."""
     curve = LengthProfile(10, 60, "recency", "measured", 0.1, 0.05, 0.2, (0.5, 0.6, 0.9))
