@@ -206,10 +206,10 @@ def reranking(n: int) -> None:
                 rounds = [[walls_and_work(call) for call in calls] for _ in range(2)]
                 together, alone = map(min, zip(*rounds, strict=True))
                 kind = type(scorer).__name__ + (f", batches of {scorer.batch_size}" if scorer.batch_size == 32 else "")
-                wall, work = (ours / theirs for ours, theirs in zip(alone, together, strict=True))
+                wall, spent = (ours / theirs for ours, theirs in zip(alone, together, strict=True))
                 rate = n / together[0]
                 print(
-                    f"  {label:<17} {kind:<38} {rate:>6.1f} rows/s   ratio {wall:.2f}, of processor seconds {work:.2f}"
+                    f"  {label:<17} {kind:<38} {rate:>6.1f} rows/s   ratio {wall:.2f}, of processor seconds {spent:.2f}"
                 )
 
 
