@@ -4,12 +4,15 @@
 (where it is installed), reranking row by row against together, and peak memory over the size of a table.
 """
 
+import os
 import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,42 +86,90 @@ def against_a_loop() -> None:
         print(f"  {name:<18} {500 / ours:>7.0f}   loop {500 / plain:>7.0f}   ratio {plain / ours:.2f}")
 
 
+class Spent:
+    """Counts the processor seconds of this process and of all that it began, while it runs in a thread."""
+
+    def __init__(self, psutil: Any) -> None:
+        self._psutil, self._most, self._ended = psutil, dict[int, float](), threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> float:
+        own = self._psutil.Process()
+        for process in (own, *own.children(recursive=True)):
+            with suppress(self._psutil.Error):  # it has ended meanwhile: what was seen of it counts
+                times = process.cpu_times()
+                self._most[process.pid] = times.user + times.system
+        return sum(self._most.values())
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.2):
+            self._look()
+
+    def total(self) -> float:
+        """Return them so far."""
+        return self._look()
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self._ended.set()
+        self._thread.join()
+
+
+class Timed(PlaceBatch):
+    """Adds a column of the processor seconds that the placing itself took."""
+
+    def __call__(self, batch: Any) -> Any:
+        start = time.process_time()
+        placed = super().__call__(batch)
+        each = (time.process_time() - start) / max(batch.num_rows, 1)
+        return placed.append_column("seconds", pa.array([each] * batch.num_rows, pa.float64()))
+
+
 def ray_share(n: int) -> None:
-    """Show what Ray costs: rows a second of two workers against one process, by wall clock."""
+    """Show what Ray costs, in processor seconds: which of those of one run were not spent in `PlaceBatch`.
+
+    Ray runs on n rows and on three times as many: the difference is what it does once it runs, the rest is its start.
+    """
     try:
         import ray
     except ImportError:
         print("Ray is not installed here: no figure of what it costs")
         return
-    table, settings = rows(n), {"budget": 1500}
-    place_batch = PlaceBatch(**settings)
-    place_batch(table.slice(0, 100))
-    start = time.perf_counter()
-    for at in range(0, n, 500):
-        place_batch(table.slice(at, 500))
-    alone = time.perf_counter() - start
+    import psutil  # Ray brings it
+
+    table = rows(3 * n)
+
+    def run(count: int) -> tuple[float, float, float]:
+        before, start = spent.total(), time.perf_counter()
+        placed = (
+            ray.data.from_arrow(table.slice(0, count))
+            .repartition(8)
+            .map_batches(
+                Timed,
+                fn_constructor_kwargs={"budget": 1500},
+                batch_format="pyarrow",
+                batch_size=500,
+                compute=ray.data.ActorPoolStrategy(size=2),
+                num_cpus=0.5,
+            )
+        )
+        blocks = [
+            block["seconds"].to_pylist() for block in placed.iter_batches(batch_format="pyarrow", batch_size=None)
+        ]
+        assert sum(map(len, blocks)) == count
+        return sum(map(sum, blocks)), spent.total() - before, time.perf_counter() - start
+
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    start = time.perf_counter()
-    placed = (
-        ray.data.from_arrow(table)
-        .repartition(8)
-        .map_batches(
-            PlaceBatch,
-            fn_constructor_kwargs=settings,
-            batch_format="pyarrow",
-            batch_size=500,
-            compute=ray.data.ActorPoolStrategy(size=2),
-            num_cpus=0.5,
-        )
-    )
-    count = sum(block.num_rows for block in placed.iter_batches(batch_format="pyarrow", batch_size=None))
-    wall = time.perf_counter() - start
+    spent = Spent(psutil)
+    (few, few_all, few_wall), (many, many_all, many_wall) = run(n), run(3 * n)
+    spent.end()
     ray.shutdown()
-    print(
-        f"Ray, {count} rows: {n / wall:.0f} rows/s on two workers, start included; one process {n / alone:.0f} rows/s"
-    )
-    print(f"  the share that Ray costs, of two cores: {1 - alone / 2 / wall:.0%}")
+    print(f"Ray on two workers, load {os.getloadavg()[0]:.1f}; processor seconds of all its processes, of PlaceBatch:")
+    for count, inside, total, wall in ((n, few, few_all, few_wall), (3 * n, many, many_all, many_wall)):
+        print(f"  {count:>7} rows in {wall:.0f} s: {total:.1f}, {inside:.1f}; Ray {1 - inside / total:.0%}")
+    print(f"  the share that Ray costs once it runs: {1 - (many - few) / (many_all - few_all):.0%}")
 
 
 def reranking(n: int) -> None:
@@ -146,18 +197,27 @@ def reranking(n: int) -> None:
             ):
                 place_batch = PlaceBatch(rerank=scorer, top_n=5)
                 place_batch({name: values[:2] for name, values in table.items()})
-                walls = {"together": float("inf"), "by row": float("inf")}
-                for _ in range(2):
-                    start = time.perf_counter()
-                    place_batch(table)
-                    walls["together"] = min(walls["together"], time.perf_counter() - start)
-                    start = time.perf_counter()
+
+                def by_row(table: dict[str, list[Any]] = table, scorer: Any = scorer) -> None:
                     for query, chunks in zip(table["query"], table["chunks"], strict=True):
                         place(list(map(Chunk, chunks)), query=query, rerank=scorer, top_n=5)
-                    walls["by row"] = min(walls["by row"], time.perf_counter() - start)
+
+                calls = (lambda: place_batch(table), by_row)  # noqa: B023 - called within the round
+                rounds = [[walls_and_work(call) for call in calls] for _ in range(2)]
+                together, alone = map(min, zip(*rounds, strict=True))
                 kind = type(scorer).__name__ + (f", batches of {scorer.batch_size}" if scorer.batch_size == 32 else "")
-                ratio = walls["by row"] / walls["together"]
-                print(f"  {label:<17} {kind:<38} {n / walls['together']:>6.1f} rows/s   ratio {ratio:.2f}")
+                wall, spent = (ours / theirs for ours, theirs in zip(alone, together, strict=True))
+                rate = n / together[0]
+                print(
+                    f"  {label:<17} {kind:<38} {rate:>6.1f} rows/s   ratio {wall:.2f}, of processor seconds {spent:.2f}"
+                )
+
+
+def walls_and_work(call: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds of a call by the clock, and those of all processors."""
+    start, began = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - start, time.process_time() - began
 
 
 def peak(n: int) -> None:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from edgeorder.explaining import explain
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
+    from edgeorder.logs import read_records
     from edgeorder.longtext import PlacedText, aplace_text, place_text
     from edgeorder.predicting import predict
-    from edgeorder.recorders import JsonlRecorder, log_record, read_records
+    from edgeorder.recorders import JsonlRecorder, log_record
     from edgeorder.records import OrderRecord
     from edgeorder.tokens import approximate_counter, message_counter, tiktoken_counter
 
@@ -47,7 +48,7 @@ _LAZY = {
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.recorders",
     "message_counter": "edgeorder.tokens",
-    "read_records": "edgeorder.recorders",
+    "read_records": "edgeorder.logs",
     "approximate_counter": "edgeorder.tokens",
     "tiktoken_counter": "edgeorder.tokens",
 }

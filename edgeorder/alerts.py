@@ -42,6 +42,16 @@ def collected() -> Iterator[list[str]]:
         _collecting.reset(token)
 
 
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Give the first warning of this context at its end, and say how many there were: of many rows, each gives one."""
+    with collected() as messages:
+        yield
+    if messages:
+        more = f" (one of {len(messages)} warnings)" if len(messages) > 1 else ""
+        warn(messages[0] + more)
+
+
 def _caller_level() -> int:
     """Return the `stacklevel` (1 = the function that warns) of the first frame outside edgeorder."""
     level, frame = 0, sys._getframe(1)

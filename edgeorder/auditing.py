@@ -3,15 +3,20 @@
 One rule for all of it, that of `explain`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
+from edgeorder.alerts import told_once
+from edgeorder.batch.rows import Row
+from edgeorder.errors import CounterError, EdgeOrderError
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike
 from edgeorder.intervals import wilson
+from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
@@ -73,8 +78,8 @@ class Audit:
     @property
     def counts(self) -> dict[str, int]:
         """Questions of each kind."""
-        kinds = [row.finding.kind for row in self.rows]
-        return {kind: kinds.count(kind) for kind in KINDS}
+        counts = Counter(row.finding.kind for row in self.rows)
+        return {kind: counts[kind] for kind in KINDS}
 
     def share(self, *kinds: str) -> float:
         """Return the share (0..1) of the questions that are of one of these kinds."""
@@ -126,19 +131,80 @@ def audit(
     retrieve, placed = retrieving(retriever), placing_with(placer)
     questions = questions_of(cases)
     rows: list[Audited] = []
-    for question in questions:
-        placement = placed(retrieve(question.question), question.question)
-        record = build_record(placement.call, placement.settled, text=True)
-        rows.append(Audited(question.question, explain(record, question.gold, profile=profile)))
-        if progress:
-            progress(len(rows), len(questions))
+    with told_once():
+        for question in questions:
+            placement = placed(retrieve(question.question), question.question)
+            rows.append(Audited(question.question, _found(placement, question, profile)))
+            if progress:
+                progress(len(rows), len(questions))
     return Audit(tuple(rows))
+
+
+def audit_rows(
+    rows: Iterable[Row],
+    placer: Placer = None,
+    *,
+    profile: PositionProfile | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Audit:
+    """Return what becomes of the questions of a table whose rows bring their chunks, without asking a model.
+
+    Args:
+        rows: As `edgeorder.batch.read_rows` reads them; beside query and chunks they have a column `gold` (id, source
+            or text of the chunk that holds the answer, or several) or `answers`. A bad row counts as unknown.
+        placer: What places the chunks, as for `audit`.
+        profile: What was measured of the model, if the placer does not have it.
+        progress: Gets the number of rows that are done.
+
+    Raises:
+        ValueError: If every row is bad.
+        CounterError: If tokens cannot be counted.
+    """
+    placed = placing_with(placer)
+    found: list[Audited] = []
+    with told_once():
+        for number, row in enumerate(rows, start=1):
+            try:
+                if row.error is not None:
+                    raise ValueError(row.error)
+                asked = _from_dict(row_label(row), number)
+                finding = _found(placed(row.chunks, asked.question), asked, profile)
+            except CounterError:  # of every row
+                raise
+            except (EdgeOrderError, TypeError, ValueError) as error:
+                why = f"Row {number} cannot be told: {error}."
+                finding = Finding("unknown", "", reason=str(error), sentence=why, advice="Mend the row.")
+            found.append(Audited(row.query or "", finding))
+            if progress:
+                progress(number)
+    if found and not any(row.finding.gold for row in found):
+        raise ValueError(f"no row can be audited; the first: {found[0].finding.reason}")
+    if not found:
+        raise ValueError("there is no question to audit")
+    return Audit(tuple(found))
+
+
+def _found(placement: Placement, question: Question, profile: PositionProfile | None) -> Finding:
+    record = build_record(placement.call, placement.settled, text=True)
+    return explain(record, question.gold, profile=profile)
+
+
+def row_label(row: Row) -> Mapping[str, Any]:
+    """Return what a row says of its question, as the dicts of `audit` say it; what is null is not said.
+
+    Raises:
+        ValueError: If it has no question.
+    """
+    if row.query is None:
+        raise ValueError("the row has no query")
+    told = {name: value for name in ("gold", "answers", "id") if (value := row.others.get(name)) is not None}
+    return {"question": row.query, **told}
 
 
 def audit_log(
     records: Iterable[OrderRecord], questions: Sequence[Question], *, profile: PositionProfile | None = None
 ) -> Audit:
-    """Return what became of the questions in a log; of several placements of one question, the last counts.
+    """Return what became of the questions in a log; of several placements of one question, the latest counts.
 
     Args:
         records: The placements, such as `read_records` yields them; they are read once and not kept.
@@ -151,12 +217,14 @@ def audit_log(
         if question.trace_id is None:
             by_text.setdefault(hash_of(question.question), []).append(at)
     found: dict[int, Finding] = {}
+    times: dict[int, str] = {}
     for record in records:
         asked = list(by_text.get(record.query_id or "", ()))
         if record.trace_id in by_trace:
             asked.append(by_trace[record.trace_id])
         for at in asked:
-            found[at] = explain(record, questions[at].gold, profile=profile)
+            if record.time >= times.get(at, ""):
+                found[at], times[at] = explain(record, questions[at].gold, profile=profile), record.time
     rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
     return Audit(rows, len(questions) - len(found))
 
@@ -192,7 +260,7 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         gold = [chunk.get("id", chunk.get("text")) for chunk in chunks if chunk.get("gold")]
     named = gold if isinstance(gold, list) else [] if gold is None else [gold]
-    golds = [Gold(**one) if isinstance(one, Mapping) else one for one in named]
+    golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
     if answers:
         golds = [
             Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
@@ -200,6 +268,11 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
     if not golds:
         raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
     return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
+
+
+def _told(one: Mapping[str, Any]) -> Gold:
+    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    return Gold(**{name: value for name, value in one.items() if value is not None})
 
 
 def _is_id(value: str | int) -> bool:

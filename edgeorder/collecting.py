@@ -6,8 +6,9 @@ They are the cases that the probe, the comparison and the audit read, with score
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgeorder.alerts import warn
-from edgeorder.auditing import Question, questions_of
+from edgeorder.alerts import told_once, warn
+from edgeorder.auditing import Question, questions_of, row_label
+from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
 from edgeorder.gold import Gold
 from edgeorder.recording import build_record
@@ -34,7 +35,9 @@ def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = 
     retrieve, placed = retrieving(retriever), placing_with(placer)
 
     def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
-        for row in questions:
+        for number, row in enumerate(questions, start=1):
+            if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
+                raise ValueError(f"question {number} is {row!r:.60}; it must be an object with question and answers")
             placement = placed(retrieve(row["question"]), row["question"])
             yield row, build_record(placement.call, placement.settled, text=True)
 
@@ -51,20 +54,68 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
     Raises:
         ValueError: As `cases_from`; and if the log holds no texts, or none of the questions.
     """
-    wanted = {label.get("trace_id") or hash_of(label["question"]): label for label in labels}
+    wanted = {_key(label, number): label for number, label in enumerate(labels, start=1)}
     found: dict[str, OrderRecord] = {}
     for record in records:
         for key in (record.trace_id, record.query_id):
-            if key is not None and key in wanted:
+            if key is not None and key in wanted and (key not in found or record.time >= found[key].time):
                 found[key] = record
     if not found:
         raise ValueError(f"the log holds a placement of none of the {len(labels)} questions")
     if all(chunk.text is None for record in found.values() for chunk in record.chunks):
         raise ValueError("the log holds no texts, and a case needs them: record with JsonlRecorder(path, text=True)")
-    return _cases((wanted[key], record) for key, record in found.items())
+    return _cases(({"question": record.query, **wanted[key]}, record) for key, record in found.items())
 
 
-def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[Case]":
+def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
+    """Return cases of a table whose rows bring their chunks, best first, as `edgeorder.batch.read_rows` reads it.
+
+    Args:
+        rows: Beside query and chunks they have a column `answers` (aliases of the answer), and perhaps `gold`, as the
+            questions of `cases_from` have. Rows that are bad are left out, with a warning.
+
+    Raises:
+        ValueError: As `cases_from`; and if every row is bad.
+    """
+    placed, bad = placing_with(None), list[str]()
+
+    def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
+        for number, row in enumerate(rows, start=1):
+            if (fault := _fault(row)) is not None:
+                bad.append(f"row {number}: {fault}")
+                continue
+            placement = placed(row.chunks, row.query or "")
+            yield row_label(row), build_record(placement.call, placement.settled, text=True)
+
+    with told_once():
+        cases = _cases(labelled(), bad)
+    if bad:
+        warn(f"bad rows, which are no cases: {len(bad)}; the first is {bad[0]}")
+    return cases
+
+
+def _fault(row: Row) -> str | None:
+    """Return why a row can be no case; None if it may be one."""
+    if row.error is not None:
+        return row.error
+    lacking = [name for name, value in (("query", row.query), ("answers", row.others.get("answers"))) if not value]
+    return f"it has no {' and no '.join(lacking)}" if lacking else None
+
+
+def _key(label: Any, number: int) -> str:
+    """Return what a placement is known by: its trace id, or the hash of its question."""
+    if not isinstance(label, Mapping):
+        raise ValueError(
+            f"label {number} is {label!r:.40}; it must be an object with question or trace_id, and answers"
+        )
+    if (trace_id := label.get("trace_id")) is not None:
+        return str(trace_id)
+    if not isinstance(question := label.get("question"), str):
+        raise ValueError(f"label {number} has neither trace_id nor question, only {', '.join(map(repr, label))}")
+    return hash_of(question)
+
+
+def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]], bad: Sequence[str] = ()) -> "list[Case]":
     cases: list[Case] = []
     rows = 0
     for row, record in labelled:
@@ -72,7 +123,7 @@ def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]]) -> "list[C
         if (case := _case(row, questions_of([row])[0], record, rows)) is not None:
             cases.append(case)
     if not rows:
-        raise ValueError("there is no question to make a case of")
+        raise ValueError("there is no question to make a case of" + (f"; the first bad row is {bad[0]}" if bad else ""))
     if not cases:
         raise ValueError(f"the gold chunk of none of the {rows} questions was retrieved: nothing can be a case")
     if len(cases) < rows:

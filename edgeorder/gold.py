@@ -51,6 +51,13 @@ class Gold:
             raise TypeError(f"Gold.answers must be a list of texts, not {self.answers!r:.60}")
         if self == _NOTHING:
             raise ValueError("a gold chunk needs an id, a text, a source, an index, a fragment, answers or a predicate")
+        if self.fragment and not self.fragment.strip():
+            raise ValueError(f"Gold.fragment={self.fragment!r} is blank: it tells no chunk from another")
+        if self.index is not None and self.index < 0:
+            raise ValueError(f"Gold.index={self.index} must be at least 0")
+        for alias in self.answers:
+            if not any(map(str.isalnum, alias)):
+                raise ValueError(f"Gold.answers: {alias!r:.60} has neither letters nor digits by which to recognise it")
 
     def __str__(self) -> str:
         for name in ("id", "source", "index"):

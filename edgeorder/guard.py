@@ -1,11 +1,10 @@
-"""Calls into compiled libraries on text that somebody else wrote.
+"""Calls into compiled libraries on text that somebody else wrote: tokenizers, sentence readers, scorers.
 
 A panic inside Rust reaches Python as a `BaseException` that passes every `except Exception`. Here, and only here, it
 becomes an `Exception`, so that it ends no thread, no loop and no run; what the caller does then is the caller's to say.
 """
 
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from edgeorder.errors import EdgeOrderError
@@ -20,20 +19,32 @@ class CompiledError(EdgeOrderError):
 def guarded(call: Callable[..., T], *args: object) -> T:
     """Return what a call gives; raise what it raises, but a panic as `CompiledError`.
 
-    Whoever stops the program (`KeyboardInterrupt`, `SystemExit`), a generator or a task still does.
+    Whoever stops the program (`KeyboardInterrupt`, `SystemExit`), a generator, a task or a greenlet still does.
 
     >>> guarded(len, "abc")
     3
     """
     try:
         return call(*args)
-    except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
     except BaseException as error:
-        asyncio = sys.modules.get("asyncio")  # where it was not imported, nothing can be cancelled
-        if asyncio is not None and isinstance(error, asyncio.CancelledError):
-            raise
-        raise CompiledError(f"{type(error).__name__}: {error}") from error
+        if _is_panic(error):
+            raise CompiledError(f"{type(error).__name__}: {error}") from error
+        raise
+
+
+async def aguarded(result: Awaitable[T]) -> T:
+    """Return what is awaited, under the same guard."""
+    try:
+        return await result
+    except BaseException as error:
+        if _is_panic(error):
+            raise CompiledError(f"{type(error).__name__}: {error}") from error
+        raise
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Say whether a library panicked, by its name: each library has a class of its own, which cannot be imported."""
+    return not isinstance(error, Exception) and "panic" in type(error).__name__.lower()
 
 
 def reason(error: Exception) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from edgeorder.alerts import told_once
 from edgeorder.explaining import strong_positions
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import expected_at
@@ -75,7 +76,8 @@ def predict(
     curves: dict[int, tuple[float, ...]] = {}
     found: list[Prediction] = []
     for name, placer in placers.items():
-        found.append(_predicted(name, placer, cases, lists, profile, floor, curves))
+        with told_once():
+            found.append(_predicted(name, placer, cases, lists, profile, floor, curves))
         if progress:
             progress(len(found), len(placers))
     return sorted(found, key=lambda one: -one.accuracy)

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isfinite
 from numbers import Real
-from operator import index
 from typing import TYPE_CHECKING, Any
 
+from edgeorder.checks import whole_number
 from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS, by_accuracy
 
@@ -72,7 +72,7 @@ class LengthProfile:
 
     def __post_init__(self) -> None:
         for name, least in (("chunks", 1), ("questions", 0)):
-            object.__setattr__(self, name, _whole(getattr(self, name), f"LengthProfile.{name}", least))
+            object.__setattr__(self, name, whole_number(f"LengthProfile.{name}", getattr(self, name), least=least))
         if self.verdict not in _VERDICTS:
             raise bad_choice("LengthProfile.verdict", self.verdict, _VERDICTS)
         if self.order not in (MEASURED, *ORDERS):
@@ -253,19 +253,6 @@ class PositionProfile:
 
     def _nearest(self, n: int) -> LengthProfile:
         return min(self.lengths, key=lambda length: abs(length.chunks - n))
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    """Return a whole number as an int; numpy's are whole numbers too."""
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
-    if number < least:
-        raise ValueError(f"{name}={number} must be at least {least}")
-    return number
 
 
 def _number(value: Any, name: str, least: int) -> float:

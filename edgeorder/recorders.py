@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +36,18 @@ class AnswerRecord:
     def to_json(self) -> str:
         """Return one line of JSON, without the fields that say nothing."""
         return json.dumps({name: value for name, value in self.to_dict().items() if value is not None})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "AnswerRecord":
+        """Return the record that `to_dict` made.
+
+        Raises:
+            TypeError: For an unknown or missing field, or a verdict that is none.
+        """
+        record = cls(**data)
+        if not isinstance(record.correct, bool | None):
+            raise TypeError(f"correct must be true or false, not {record.correct!r:.40}")
+        return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,59 +116,20 @@ def _at_line_start(file: BinaryIO) -> bool:
     return False
 
 
-def read_log(path: str | Path, progress: Callable[[int], object] | None = None) -> Iterator[OrderRecord | AnswerRecord]:
-    """Yield everything in a file that `JsonlRecorder` wrote, passing over lines that were never finished.
-
-    One record is held at a time, so a log may be longer than the memory.
-
-    Args:
-        path: The file.
-        progress: Gets, now and then, the bytes that are read.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: For a line that is whole and no record, naming the file and the line.
-    """
-    done = 0
-    with Path(path).open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            done += len(line)
-            if progress and number % 500 == 1:
-                progress(done)
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-            except ValueError:  # what a killed process left: no whole line of JSON
-                continue
-            try:
-                yield AnswerRecord(**data) if "chunks" not in data else OrderRecord.from_dict(data)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: this is no record: {error}") from error
-
-
-def read_records(path: str | Path) -> Iterator[OrderRecord]:
-    """Yield the records of placements, as `read_log` does."""
-    return (record for record in read_log(path) if isinstance(record, OrderRecord))
-
-
-def log_record(record: OrderRecord | AnswerRecord) -> None:
+def log_record(record: Any) -> None:
     """Log a record as one INFO line of the logger `edgeorder`; the whole of it is in the log record's `edgeorder`."""
     import logging
 
-    logger = logging.getLogger("edgeorder")
-    if not isinstance(record, OrderRecord):
+    logger, whole = logging.getLogger("edgeorder"), {"edgeorder": record.to_dict()}
+    if isinstance(record, AnswerRecord):
         told = {None: "not judged", True: "right", False: "wrong"}[record.correct]
-        logger.info("answer to %s: %s", record.trace_id, told, extra={"edgeorder": record.to_dict()})
-        return
-    logger.info(
-        "placed %d of %d chunks by %s (%s)",
-        len(record.placed),
-        len(record.chunks),
-        record.order,
-        record.reason,
-        extra={"edgeorder": record.to_dict()},
-    )
+        logger.info("answer to %s: %s", record.trace_id, told, extra=whole)
+    elif isinstance(record, OrderRecord):
+        kept, chunks = len(record.placed), len(record.chunks)
+        logger.info("placed %d of %d chunks by %s (%s)", kept, chunks, record.order, record.reason, extra=whole)
+    else:
+        kind = getattr(record, "kind", type(record).__name__)
+        logger.info("%s: %s", kind, getattr(record, "decision", None) or "recorded", extra=whole)
 
 
 def recorder_to_plain(recorder: object) -> Any:
@@ -187,4 +160,5 @@ def recorder_from_plain(data: object) -> Any:
 
 def answer_now(trace_id: object, answer: str | None, correct: bool | None) -> AnswerRecord:
     """Return the record of an answer that was given just now."""
-    return AnswerRecord(str(trace_id), answer, correct, datetime.now(UTC).isoformat())
+    judged = None if correct is None else bool(correct)  # NumPy's are no JSON
+    return AnswerRecord(str(trace_id), answer, judged, datetime.now(UTC).isoformat())

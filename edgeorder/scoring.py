@@ -11,6 +11,7 @@ from edgeorder.alerts import warn
 from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, ReviewNeeded, bad_choice
+from edgeorder.guard import aguarded, guarded
 from edgeorder.message_parts import Wordless
 from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
@@ -156,7 +157,7 @@ def score_texts(rerank: Rerank, query: str | None, texts: Sequence[str], *, ties
         asked = next(steps)
         while True:
             try:
-                found = _sync(asked)
+                found = guarded(_sync, asked)
             except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
                 found = _Raised(error)
             asked = steps.send(found)
@@ -173,7 +174,7 @@ async def ascore_texts(rerank: Rerank, query: str | None, texts: Sequence[str], 
         asked = next(steps)
         while True:
             try:
-                found = await acall(*asked)
+                found = await aguarded(acall(*asked))
             except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
                 found = _Raised(error)
             asked = steps.send(found)

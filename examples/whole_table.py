@@ -52,8 +52,8 @@ def question(row: dict[str, Any]) -> dict[str, Any]:
 def main(n: int) -> None:
     """Run it and print its figures."""
     # Ray counts a CPU for each worker and each task that reads or writes, and waits for ever, without an error, for a
-    # CPU that its own workers hold. So workers count half here, and four are counted even where there are two.
-    ray.init(num_cpus=max(4, os.cpu_count() or 1), include_dashboard=False, log_to_driver=False)
+    # CPU that its own workers hold. So each of the two workers counts half below: of two CPUs one is left to the tasks.
+    ray.init(num_cpus=max(2, os.cpu_count() or 1), include_dashboard=False, log_to_driver=False)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True  # without it, rows come back in any order

@@ -1,13 +1,14 @@
 """Nodes as chunks: a view that reads a node's fields when a stage asks for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from llama_index.core import Settings
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
-from edgeorder.chunk import ChunkView, Label, Locations, check_items, known
+from edgeorder.adapter import ItemView
+from edgeorder.chunk import Label, Locations, known
 from edgeorder.metadata import read, read_locations
-from edgeorder.settings import PlacementSettings
 from llamaindex_edgeorder.links import chains
 
 INDEX_KEYS = ("chunk_index", "index")
@@ -25,14 +26,14 @@ class SettingsCounter:
         return len(Settings.tokenizer(text))
 
 
-class Nodes(ChunkView):
+class Nodes(ItemView[NodeWithScore]):
     """The chunks of a list of nodes with scores.
 
     The body is the node's text, the head what its metadata template puts before it for the LLM; outer white space goes,
     as in the synthesizers.
 
     Args:
-        nodes: The nodes; they are not copied.
+        items: The nodes; they are not copied.
         keys: Settings that say where score, source, section, offset and end live. Without a key: the node's own score;
             `ref_doc_id`, then the file path, then the file name; the node's links to the previous and the next one,
             then its character span, then an index key. The parent node belongs to the section.
@@ -41,26 +42,20 @@ class Nodes(ChunkView):
         TypeError: For an item that is no `NodeWithScore`, naming its index and type.
     """
 
-    __slots__ = ("_keys", "_nodes")
+    __slots__ = ()
 
+    kind = NodeWithScore
+    name = "nodes"
     counter = SettingsCounter()
 
-    def __init__(self, nodes: Sequence[NodeWithScore], keys: PlacementSettings) -> None:
-        check_items(nodes, NodeWithScore, "nodes")
-        self._nodes = nodes
-        self._keys = keys
-
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def item(self, index: int) -> NodeWithScore:
-        return self._nodes[index]
+    def metadata(self, index: int) -> Mapping[str, Any]:
+        return self.items[index].node.metadata
 
     def text(self, index: int) -> str:
-        return self._nodes[index].node.get_content(MetadataMode.NONE).strip()
+        return self.items[index].node.get_content(MetadataMode.NONE).strip()
 
     def affixes(self, index: int) -> tuple[str, str]:
-        content = with_body(self._nodes[index], _MARK).node.get_content(MetadataMode.LLM).strip()
+        content = with_body(self.items[index], _MARK).node.get_content(MetadataMode.LLM).strip()
         head, found, tail = content.partition(_MARK)
         if not found or _MARK in tail:
             raise ValueError(
@@ -71,35 +66,30 @@ class Nodes(ChunkView):
 
     def rendered(self, index: int, body: str | None = None) -> str:
         if body is None:
-            return self._nodes[index].node.get_content(MetadataMode.LLM).strip()
+            return self.items[index].node.get_content(MetadataMode.LLM).strip()
         return super().rendered(index, body)
 
     def id(self, index: int) -> str:
-        return self._nodes[index].node.node_id
+        return self.items[index].node.node_id
 
     def score(self, index: int) -> object:
-        node = self._nodes[index]
-        return node.score if self._keys.score_key is None else read(node, node.metadata, self._keys.score_key)
+        return self.items[index].score if self.keys.score_key is None else super().score(index)
 
     def source(self, index: int) -> object:
         return self.sources((index,))[0]
 
     def sources(self, indices: Sequence[int]) -> list[object]:
-        if self._keys.source_key is not None:
-            return [
-                read(self._nodes[index], self._nodes[index].node.metadata, self._keys.source_key) for index in indices
-            ]
-        return [_source(self._nodes[index].node) for index in indices]
+        if self.keys.source_key is not None:
+            return [self.read(index, self.keys.source_key) for index in indices]
+        return [_source(self.items[index].node) for index in indices]
 
     def label(self, index: int) -> Label:
-        own, node = self._keys, self._nodes[index]
-        keys = (own.title_key, own.source_key, own.date_key, own.page_key)
-        found = [read(node, node.node.metadata, key or usual) for key, usual in zip(keys, LABEL_KEYS, strict=True)]
-        return Label(*found)
+        keys = (self.keys.title_key, self.keys.source_key, self.keys.date_key, self.keys.page_key)
+        return Label(*(self.read(index, key or usual) for key, usual in zip(keys, LABEL_KEYS, strict=True)))
 
     def locations(self, indices: Sequence[int]) -> Locations:
-        own = self._keys
-        items = [self._nodes[index] for index in indices]
+        own = self.keys
+        items = [self.items[index] for index in indices]
         nodes = [item.node for item in items]
         where = read_locations(
             items,
@@ -124,7 +114,7 @@ class Nodes(ChunkView):
         return where if links is None else where._replace(links=links)
 
     def source_text(self, index: int) -> str:
-        node = self._nodes[index].node
+        node = self.items[index].node
         return node.text if type(node) is TextNode else node.get_content(MetadataMode.NONE)
 
 

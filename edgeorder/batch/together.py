@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from edgeorder.batch.rows import Row
+from edgeorder.guard import guarded
 from edgeorder.scorer import as_scorer
 from edgeorder.scoring import Rerank
 from edgeorder.unicode import clean
@@ -30,13 +31,13 @@ def scored_together(rerank: Rerank, rows: Sequence[Row]) -> list[Rerank]:
     if not asked:
         return alone
     try:
-        scorer.load()
+        guarded(scorer.load)
     except Exception as error:
         if rerank.on_error == "raise":
             raise
         return [replace(rerank, scorer=_Failed(rerank.name, error))] * len(rows)
     try:
-        found = scorer.score_many(list(asked.values()))
+        found = guarded(scorer.score_many, list(asked.values()))
     except Exception:  # noqa: BLE001 - whose fault it was shows when each row is scored alone
         return alone
     for (at, (_, texts)), scores in zip(asked.items(), found, strict=True):

@@ -5,15 +5,27 @@ from typing import Annotated, Any
 
 import typer
 
+from edgeorder.cli.arms import placers
 from edgeorder.cli.logs import AsJson, ProfileFile, placements, print_json
+from edgeorder.cli.place_table import is_table, table_rows
 from edgeorder.cli.terminal import say, show
 
 
 def audit(
     questions: Annotated[
-        Path, typer.Argument(help="JSON lines with question and gold (id, source or text) or answers; or a case file.")
+        Path,
+        typer.Argument(
+            help="JSON lines with question and gold (id, source or text) or answers; a case file; or Parquet with "
+            "query, chunks, and gold or answers."
+        ),
     ],
-    log: Annotated[list[Path], typer.Option(help="A file that JsonlRecorder wrote; several if it is given again.")],
+    log: Annotated[
+        list[Path] | None, typer.Option(help="A file that JsonlRecorder wrote; several if it is given again.")
+    ] = None,
+    placer: Annotated[
+        str | None,
+        typer.Option(help="What places a table's chunks: 'NAME: order=bookend, budget=3000', or as_is."),
+    ] = None,
     profile: ProfileFile = None,
     max_not_retrieved: Annotated[
         float | None, typer.Option(min=0, max=1, help="Largest share for exit code 0.")
@@ -22,19 +34,28 @@ def audit(
     max_weak: Annotated[float | None, typer.Option(min=0, max=1, help="The same, in a weak position.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what became of the gold chunk of every question of a log, without a model.
+    """Tell what became of the gold chunk of every question of a log or of a table, without a model.
 
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage; 3: a share is larger than was allowed.
     """
-    from edgeorder.auditing import KINDS, audit_log, questions_of
+    from edgeorder.auditing import KINDS, audit_log, audit_rows, questions_of
     from edgeorder.probe.jsonl import read_json_lines
     from edgeorder.profile import PositionProfile
 
-    asked = questions_of(_row(questions, number, row) for number, row in read_json_lines(questions))
     measured = PositionProfile.load(profile) if profile else None
-    found = audit_log(placements(log, "Auditing"), asked, profile=measured)
+    if is_table(questions):
+        if log:
+            raise ValueError(f"{questions} is a table, which brings its chunks: leave out --log")
+        (own,) = placers([placer]).values() if placer else (None,)
+        found = audit_rows(table_rows(questions, "Auditing"), own, profile=measured)
+    elif placer or not log:
+        raise ValueError("name the log of the placements with --log" + (", without --placer" if placer else ""))
+    else:
+        asked = questions_of(_row(questions, number, row) for number, row in read_json_lines(questions))
+        found = audit_log(placements(log, "Auditing"), asked, profile=measured)
+    asked_of = len(found.rows) + found.unplaced
     if not found.rows:
-        raise ValueError(f"the log holds a placement of none of the {len(asked)} questions")
+        raise ValueError(f"the log holds a placement of none of the {asked_of} questions")
     if as_json:
         print_json(found.to_dict())
     else:
@@ -48,10 +69,11 @@ def audit(
             low, high = found.interval(kind)
             share = f"{found.share(kind):.1%}"
             table.add_row(kind.replace("_", " "), str(found.counts[kind]), share, f"{low:.1%} to {high:.1%}")
-        worst = [f"{row.question}: {row.finding.sentence}" for row in found.worst()]
+        unknown = [row for row in found.rows if row.finding.kind == "unknown"][:1]
+        worst = [f"{row.question}: {row.finding.sentence}".removeprefix(": ") for row in (*found.worst(), *unknown)]
         show(table, *(["The worst:", *worst] if worst else []))
     if found.unplaced:
-        say(f"edgeorder: the log holds no placement of {found.unplaced} of the {len(asked)} questions")
+        say(f"edgeorder: the log holds no placement of {found.unplaced} of the {asked_of} questions")
     limits = (
         ("not retrieved", max_not_retrieved, ("not_retrieved",)),
         ("dropped", max_dropped, ("cut", "duplicate")),

@@ -1,6 +1,7 @@
 """The dry run: how many calls, tokens and minutes a run takes at most."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from edgeorder.cli.progress import progress
 from edgeorder.cli.runs import Run
@@ -12,6 +13,7 @@ from edgeorder.probe.local import LocalModel
 from edgeorder.probe.trials import gold_rank, spread, with_gold_at
 from edgeorder.prompting import QuestionPlace
 from edgeorder.reading import Reading
+from edgeorder.systems import Placer
 from edgeorder.tokens import tiktoken_counter
 
 
@@ -34,9 +36,10 @@ def comparison_estimate(
     question_places: Sequence[QuestionPlace],
     readings: Sequence[Reading] = ("off",),
     used: bool = False,
+    placers: Mapping[str, Placer] = MappingProxyType({}),
 ) -> str:
     """Return in words what a comparison takes at most; ways that give the same prompt are asked once."""
-    ways = ways_of(orders, {}, readings, question_places, run.chunks, run.setup)
+    ways = ways_of(orders, placers, readings, question_places, run.chunks, run.setup)
 
     def prompts(case: Case) -> Iterable[str]:
         rank = gold_rank(case, max(run.chunks), run.seed)

@@ -18,7 +18,7 @@ def explain(
     gold: Annotated[
         str | None, typer.Option(help="The chunk that holds the answer: its id, hash, source, or its text.")
     ] = None,
-    index: Annotated[int | None, typer.Option(help="The same, by its input index (0 = first).")] = None,
+    index: Annotated[int | None, typer.Option(min=0, help="The same, by its input index (0 = first).")] = None,
     answer: Annotated[
         list[str] | None, typer.Option(help="A text that the chunk must hold; needs a log with texts.")
     ] = None,
@@ -46,7 +46,7 @@ def explain(
         golds.append(Gold(id=gold, answers=tuple(answer)) if answer else gold)
     if not golds and answer:
         golds.append(Gold(answers=tuple(answer)))
-    if not golds and html is None:
+    if (gold is not None and not gold.strip()) or (not golds and html is None):
         raise ValueError("name the chunk that holds the answer: --gold ID, --index N or --answer TEXT")
     records, verdict = _asked(log, trace, question)
     measured = PositionProfile.load(profile) if profile else None
@@ -78,11 +78,16 @@ def _asked(log: list[Path], trace: str | None, question: str | None) -> "tuple[l
         if isinstance(entry, OrderRecord):
             seen += 1
             if (trace is None or entry.trace_id == trace) and (asked is None or entry.query_id == asked):
-                found = [*found, entry] if trace is not None else [entry]
+                if trace is not None:
+                    found.append(entry)
+                elif not found or entry.time >= found[0].time:  # files may be given in any order
+                    found = [entry]
         elif trace is not None and entry.trace_id == trace and entry.correct is not None:
             verdict = "right" if entry.correct else "wrong"
     if not found:
-        of = f"with the trace id {trace!r}" if trace else "of that question" if question else "at all"
+        if not seen:
+            raise ValueError("the log holds no placement")
+        of = f"with the trace id {trace!r}" if trace is not None else "of that question"
         raise ValueError(f"the log holds {seen} placements, none {of}")
     if trace is None and question is None and seen > 1:
         say(f"edgeorder: the latest of {seen} placements is told; --trace or --question picks another")

@@ -1,23 +1,35 @@
 """`edgeorder log`."""
 
 from collections import deque
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, get_args
 
 import typer
 
 from edgeorder.cli.logs import AsJson, Logs, entries, print_json
 from edgeorder.cli.terminal import show
+from edgeorder.errors import bad_choice
 from edgeorder.records import OrderRecord
+from edgeorder.selecting import DropReason
 from edgeorder.summarising import Summary, changes
+
+_REASONS = (*get_args(DropReason), "any")
 
 
 def log(
     files: Logs,
     last: Annotated[int, typer.Option(min=0, max=100_000, help="Placements in the table, the latest.")] = 20,
     order: Annotated[str | None, typer.Option(help="Only placements by this order.")] = None,
-    dropped: Annotated[str | None, typer.Option(help="Only those that dropped for this reason, or any.")] = None,
+    dropped: Annotated[
+        str | None, typer.Option(help=f"Only those that dropped for this reason: {', '.join(_REASONS)}.")
+    ] = None,
     trace: Annotated[str | None, typer.Option(help="Only those of this trace id.")] = None,
-    since: Annotated[str | None, typer.Option(help="Only those from this time on (ISO 8601, UTC).")] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"], help="Only those from this time (UTC) on."
+        ),
+    ] = None,
     shadow: Annotated[bool, typer.Option("--shadow", help="Only those that were not used.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -25,6 +37,9 @@ def log(
 
     Memory does not grow with the log. Exit code 0: done; 1: the log could not be read, in one line; 2: wrong usage.
     """
+    if dropped is not None and dropped not in _REASONS:
+        raise bad_choice("--dropped", dropped, _REASONS)
+    begin = since.isoformat() if since else ""
     summary, latest = Summary(), deque[OrderRecord](maxlen=last)
     for entry in entries(files, "Reading"):
         if not isinstance(entry, OrderRecord):
@@ -36,7 +51,7 @@ def log(
             (order is None or entry.order == order)
             and (dropped is None or dropped in reasons or (dropped == "any" and reasons))
             and (trace is None or entry.trace_id == trace)
-            and (since is None or entry.time >= since)
+            and entry.time >= begin
             and (entry.shadow or not shadow)
         ):
             summary.add(entry)

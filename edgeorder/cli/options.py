@@ -12,6 +12,7 @@ from edgeorder.orders import ORDERS, Order
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import QuestionPlace
 from edgeorder.reading import Reading
+from edgeorder.systems import AS_IS
 
 
 class StyleChoice(StrEnum):
@@ -34,6 +35,14 @@ Cases: TypeAlias = Annotated[str, Option(help="facts or kv (made up), or a JSONL
 Questions: TypeAlias = Annotated[int, Option(min=1, max=1_000_000, help="Questions at most.")]
 Chunks: TypeAlias = Annotated[str, Option(help="Chunks in the block; several lengths with commas.")]
 Question: TypeAlias = Annotated[str, Option(help="Where the question stands: before, after or both.")]
+Placers: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        "--placer",
+        help="A whole placer, 'NAME: key=value, ...' with k, order, reading, budget, overflow, counter, top_n, "
+        "min_score, dedupe, rank_by, layout or rerank; several if it is given again.",
+    ),
+]
 Seed: TypeAlias = Annotated[int, Option(help="For cases that are made up, drawn ranks and shuffled orders.")]
 Report: TypeAlias = Annotated[Path | None, Option(help="Write an HTML report; a figure if it ends in .svg or .png.")]
 Json: TypeAlias = Annotated[Path | None, Option("--json", help="Write everything that was found as JSON.")]
@@ -87,12 +96,12 @@ def readings(text: str) -> tuple[Reading, ...]:
 
 
 def named_orders(text: str, profile: Path | None) -> list[str | Order]:
-    """Return the orders of `--orders`; `measured` is the order of a profile.
+    """Return the orders of `--orders`; `measured` is the order of a profile, `as_is` is left to whoever places.
 
     Raises:
         ValueError: For an unknown name, one that is there twice, `measured` without a profile, or a profile without it.
     """
-    found = names("--orders", text, (*ORDERS, "shuffled", "measured"))
+    found = names("--orders", text, (*ORDERS, "shuffled", "measured", AS_IS))
     if ("measured" in found) != (profile is not None):
         raise ValueError(
             "the order 'measured' needs --profile FILE, which `edgeorder probe --out FILE` writes"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from edgeorder.cli.arms import settings as placer_settings
 from edgeorder.cli.options import Style, StyleChoice
 from edgeorder.cli.place_table import is_table, place_parquet
 from edgeorder.cli.terminal import Steady
@@ -26,7 +27,9 @@ def place(
     ] = None,
     order: Annotated[str, typer.Option(help="auto, the name of an order, or a profile file (.json).")] = "auto",
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens for the block.")] = None,
-    overflow: Annotated[str, typer.Option(help="skip, stop, truncate, compress or error.")] = "skip",
+    overflow: Annotated[
+        str | None, typer.Option(help="Of the budget: skip, stop, truncate, compress or error; without, skip.")
+    ] = None,
     counter: Annotated[
         str | None, typer.Option(help="A tiktoken encoding or model name; approximate for a bound.")
     ] = None,
@@ -55,25 +58,23 @@ def place(
     Exit code 0: done, also where some rows of a table have an error; 1: it could not be done, in one line; 2: wrong
     usage.
     """
-    from edgeorder.budget import Budget
     from edgeorder.chunk import Chunk
     from edgeorder.placing import place as placed
-    from edgeorder.plan import make_plan
-    from edgeorder.profile import PositionProfile
-    from edgeorder.tokens import approximate_counter
 
-    count = approximate_counter() if counter == "approximate" else counter
-    settings: dict[str, Any] = {
-        "order": PositionProfile.load(order) if order.endswith(".json") else order,
-        "budget": None if budget is None else Budget(budget, count, overflow),  # type: ignore[arg-type]
-        "reading": reading,
-        "rank_by": rank_by,
-        "dedupe": dedupe,
-        "top_n": top_n,
-        "min_score": min_score,
-        "layout": style.value,
-    }
-    make_plan(**settings)
+    settings = placer_settings(
+        {
+            "order": order,
+            "budget": budget,
+            "overflow": overflow,
+            "counter": counter,
+            "reading": reading,
+            "rank_by": rank_by,
+            "dedupe": dedupe,
+            "top_n": top_n,
+            "min_score": min_score,
+            "layout": style.value,
+        }
+    )
     if is_table(source):
         place_parquet(source, out, settings, batch_rows, prefix)
         return
@@ -82,7 +83,8 @@ def place(
     lines = Steady(sys.stdout)
     for where, row in _rows(source):
         try:
-            found = row["chunks"]
+            if not isinstance(found := row["chunks"], list):
+                raise TypeError(f"chunks must be a list, not {found!r:.40}")
             chunks = [Chunk(one) if isinstance(one, str) else Chunk(**_known(one)) for one in found]
             placement = placed(chunks, query=row.get("question") or row.get("query"), **settings)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

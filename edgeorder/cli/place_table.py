@@ -1,9 +1,13 @@
-"""`edgeorder place` on Parquet: a table of any size, placed in parts."""
+"""Tables of Parquet in a shell: of any size, placed in parts, or read row by row."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from edgeorder.batch import Row
 
 
 def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batch_rows: int, prefix: str) -> None:
@@ -37,6 +41,19 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
     typer.echo(f"{done.rows} rows in {out}" + (f", {done.before} of them from before" if done.before else ""))
     if done.errors:
         say(f"edgeorder: {done.errors} rows have an error, the first: {done.first_error}")
+
+
+def table_rows(source: Path, label: str) -> "Iterator[Row]":
+    """Yield the rows of a table, with progress on stderr."""
+    from edgeorder.batch import read_rows
+    from edgeorder.batch.parquet import Table
+    from edgeorder.cli.progress import progress
+
+    total = Table.open(source).rows
+    with progress(label, unit="rows", pace=True) as step:
+        for done, row in enumerate(read_rows(source), start=1):
+            yield row
+            step(done, total)
 
 
 def is_table(source: Path) -> bool:

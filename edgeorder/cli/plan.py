@@ -2,23 +2,29 @@
 
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from edgeorder.cli import options
+from edgeorder.cli.arms import placers
 from edgeorder.cli.logs import AsJson, print_json
+from edgeorder.cli.place_table import is_table, table_rows
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import show
 from edgeorder.orders import ORDERS
+from edgeorder.systems import AS_IS, Placer, named_placer
+
+_USUAL = "measured,bookend,relevance,long_context_reorder"
 
 
 def plan(
     profile: Annotated[Path, typer.Argument(help="What `edgeorder probe --out` measured.")],
-    cases: Annotated[Path, typer.Argument(help="A case file, such as `edgeorder cases` writes.")],
+    cases: Annotated[Path, typer.Argument(help="A case file, as `edgeorder cases` writes it, or a table of Parquet.")],
     orders: Annotated[
-        str, typer.Option(help="Orders with commas: names, or measured.")
-    ] = "measured,bookend,relevance,long_context_reorder",
+        str | None, typer.Option(help=f"Orders with commas: names, as_is or measured. Without --placer: {_USUAL}.")
+    ] = None,
+    placer: options.Placers = None,
     top_k: Annotated[str, typer.Option(help="Chunks that are retrieved, with commas.")] = "5,10,20",
     reading: Annotated[str, typer.Option(help="Reading of neighbours, with commas: runs, source, off.")] = "off",
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens for the block.")] = None,
@@ -28,8 +34,11 @@ def plan(
 ) -> None:
     """Tell the expected accuracy of every setting, from a measured profile and your own lists; no model is asked.
 
+    --top-k, --reading and --budget are for --orders: a placer has its own.
+
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage.
     """
+    from edgeorder.collecting import cases_from_rows
     from edgeorder.predicting import predict
     from edgeorder.probe.case_files import read_cases
     from edgeorder.profile import PositionProfile
@@ -41,18 +50,18 @@ def plan(
         raise ValueError(f"--top-k={top_k!r:.60} must be whole numbers with commas between") from None
     if min(lengths) < 1 or len(set(lengths)) < len(lengths):
         raise ValueError(f"--top-k={top_k!r:.60} must be different numbers from 1 up")
-    names = options.names("--orders", orders, (*ORDERS, "measured"))
-    placers: dict[str, Any] = {
-        f"{name}, top {k}" + ("" if how == "off" else f", {how}"): {
-            "k": k,
-            "order": measured if name == "measured" else name,
-            "reading": how,
-            "budget": budget,
-        }
-        for k, how, name in product(lengths, options.readings(reading), names)
-    }
+    asked = _USUAL if orders is None else orders
+    names = [] if placer and orders is None else options.names("--orders", asked, (*ORDERS, "measured", AS_IS))
+    settings: dict[str, Placer] = {}
+    for k, how, name in product(lengths, options.readings(reading), names):
+        own = {"order": measured if name == "measured" else name, "reading": how}
+        if name == AS_IS:
+            own, how = named_placer(AS_IS), "off"
+        settings[f"{name}, top {k}" + ("" if how == "off" else f", {how}")] = {"k": k, **own, "budget": budget}
+    settings |= placers(placer or ())
+    known = cases_from_rows(table_rows(cases, "Reading")) if is_table(cases) else read_cases(cases)
     with progress("Predicting", unit="settings") as step:
-        found = predict(measured, read_cases(cases), placers, floor=floor, seed=seed, progress=step)
+        found = predict(measured, known, settings, floor=floor, seed=seed, progress=step)
     if as_json:
         rows = [{name: value for name, value in one.to_dict().items() if name != "each"} for one in found]
         print_json(rows)

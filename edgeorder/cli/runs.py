@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +28,7 @@ from edgeorder.probe.results import ProbeResult
 from edgeorder.probe.trials import Setup
 from edgeorder.prompting import QuestionPlace
 from edgeorder.reading import Reading
+from edgeorder.systems import Placer
 
 T = TypeVar("T")
 _LOCAL_TOKENS, _ENDPOINT_TOKENS = 16, 100  # of an answer at least; a chat model also writes sentences around it
@@ -156,6 +157,7 @@ class Run:
         question_places: Sequence[QuestionPlace],
         readings: Sequence[Reading] = ("off",),
         used: bool = False,
+        placers: Mapping[str, Placer] | None = None,
     ) -> Comparison:
         """Run the comparison."""
 
@@ -166,6 +168,7 @@ class Run:
                     self.cases,
                     orders=orders,
                     readings=readings,
+                    placers=placers,
                     used=used,
                     question_places=question_places,
                     chunks=self.chunks,

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from edgeorder.chunk import Chunk
-from edgeorder.orders import Order, named_order, order_name
+from edgeorder.orders import ORDERS, Order, named_order, order_name
 from edgeorder.placement import Placement
 from edgeorder.placing import place
 from edgeorder.probe.answers import AnswerCache
@@ -33,7 +33,7 @@ from edgeorder.probe.running import (
 from edgeorder.probe.trials import Setup, Titled, as_chunk, gold_rank, order_for, ranked
 from edgeorder.prompting import QuestionPlace
 from edgeorder.reading import Reading, check_reading
-from edgeorder.systems import Placer, named_placer, placing_chunks
+from edgeorder.systems import AS_IS, Placer, named_placer, placing_chunks
 
 
 class Way(NamedTuple):
@@ -282,6 +282,8 @@ def _check(
         raise ValueError("a comparison needs orders or placers, one at least")
     if both := sorted(set(names) & set(placers)):
         raise ValueError(f"placers={both} have the names of orders that are compared too; give them other names")
+    if alike := sorted(name for name, placer in placers.items() if name in (*ORDERS, AS_IS) and placer != name):
+        raise ValueError(f"placers={alike} are called as orders are and do something else; give them other names")
     for field, given in (("orders", names), ("question_places", question_places), ("readings", readings)):
         if (not given and field != "orders") or len(set(given)) < len(given):
             raise ValueError(f"{field}={list(given)} must be different ones, one at least")

@@ -51,8 +51,12 @@ class Arm:
     @property
     def name(self) -> str:
         """What tells it from the others."""
-        reading = "" if self.reading == "off" else f", reading {self.reading}"
-        return f"{self.order}{reading}, question {self.question_place}, top {self.chunks}"
+        return f"{self.label}, question {self.question_place}, top {self.chunks}"
+
+    @property
+    def label(self) -> str:
+        """Its order or placer, and the reading where there is one."""
+        return self.order if self.reading == "off" else f"{self.order}, reading {self.reading}"
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ def _names(arms: list[Arm]) -> list[str]:
     several = {field: len({getattr(arm, field) for arm in arms}) > 1 for field in ("question_place", "chunks")}
     names = []
     for arm in arms:
-        name = arm.order
+        name = arm.label
         name += f", question {arm.question_place}" if several["question_place"] else ""
         name += f", top {arm.chunks}" if several["chunks"] else ""
         name = " ".join(name.split())

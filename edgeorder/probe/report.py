@@ -106,6 +106,7 @@ def _length(probe: ProbeResult, place: int) -> dict[str, Any]:
 
 def _comparison_section(comparison: Comparison, profile: str | None) -> dict[str, Any]:
     best = comparison.best
+    head, rows = wording.arm_table(comparison)
     return {
         "figure": _figure(plots.orders_figure, comparison),
         "alt": "Dots with intervals, one for each way of asking. " + " ".join(wording.comparison_lines(comparison)),
@@ -113,8 +114,8 @@ def _comparison_section(comparison: Comparison, profile: str | None) -> dict[str
         "code": arm_code(best, comparison.setup, profile) if comparison.valid else "",
         "chunks": best.chunks,
         "questions": len(best.right),
-        "head": wording.ARMS_HEAD,
-        "rows": wording.arm_rows(comparison),
+        "head": head,
+        "rows": rows,
     }
 
 

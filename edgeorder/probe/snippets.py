@@ -36,12 +36,13 @@ def arm_code(arm: Arm, setup: Mapping[str, Any], profile: str | None) -> str:
     if (profile is None) if measured else (arm.order not in ORDERS):
         return ""
     order = _loaded(str(profile)) if measured else _literal(arm.order)
+    reading = "" if arm.reading == "runs" else f", reading={_literal(arm.reading)}"
     style = f", layout={_literal(setup['style'])}" if "style" in setup else ""
     instruction = f", {_literal(setup['instruction'])}" if setup.get("instruction") else ""
     prompt = f"Prompt({_literal(arm.question_place)}{instruction})"
     return _lines(
         "PositionProfile, Prompt" if measured else "Prompt",
-        f"edge_order = EdgeOrder(order={order}{style}, prompt={prompt})",
+        f"edge_order = EdgeOrder(order={order}{reading}{style}, prompt={prompt})",
         "prompt = edge_order.place(documents, query=question).prompt",
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from edgeorder.errors import missing_extra
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import ProbeResult
-from edgeorder.probe.wording import ARMS_HEAD, CURVE_HEAD, arm_rows, curve_rows, headline
+from edgeorder.probe.wording import CURVE_HEAD, arm_table, curve_rows, headline
 
 try:
     from rich import box
@@ -28,7 +28,8 @@ def probe_table(result: ProbeResult) -> RenderableType:
 
 def comparison_table(comparison: Comparison) -> Table:
     """Return the arms as a rich table, best first; the number of questions, the same for all, is in its title."""
-    head, *rows = (row[:3] + row[4:] for row in (ARMS_HEAD, *arm_rows(comparison)))
+    names, arms = arm_table(comparison)
+    head, *rows = (row[:3] + row[4:] for row in (names, *arms))
     return _table(f"{comparison.model}, {len(comparison.best.right)} questions", head, rows, left=2)
 
 

@@ -1,7 +1,7 @@
 """What the probe and the comparison found, in words and rows of text: for tables, for the report and for scripts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -14,7 +14,12 @@ from edgeorder.probe.shares import Share
 from edgeorder.profile import gain_words
 
 CURVE_HEAD = ("position", "depth", "right", "share", "95 % interval", "fitted", "95 % band", "used it", "first line")
-ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
+_ARMS_HEAD = ("order", "question", "chunks", "right", "share", "95 % interval", "points to best", "95 % interval")
+_COSTS: Mapping[str, Callable[[Arm], str]] = {
+    "used it": lambda arm: percent(sum(arm.used) / len(arm.used) if arm.used else None),
+    "prompt tokens": lambda arm: percent(None) if arm.tokens is None else f"{arm.tokens:,.0f}",
+    "s a reply": lambda arm: percent(None) if arm.seconds is None else f"{arm.seconds:.2f}",
+}
 
 
 def percent(share: float | None) -> str:
@@ -78,8 +83,9 @@ def ranked(comparison: Comparison) -> list[Arm]:
     return sorted(comparison.arms, key=lambda arm: -arm.share.right)
 
 
-def arm_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the numbers of a comparison, best arm first, under `ARMS_HEAD`."""
+def arm_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and the rows of a comparison, best arm first; with use and cost where an arm knows them."""
+    costs = {name: cell for name, cell in _COSTS.items() if any(cell(arm) != percent(None) for arm in comparison.arms)}
     rows: list[tuple[str, ...]] = []
     for arm in ranked(comparison):
         difference, low, high = comparison.against(arm, comparison.best)
@@ -87,15 +93,16 @@ def arm_rows(comparison: Comparison) -> list[tuple[str, ...]]:
         share, asked = arm.share, (arm.question_place, str(arm.chunks))
         rows.append(
             (
-                arm.order,
+                arm.label,
                 *asked,
                 f"{share.right} of {share.asked}",
                 percent(share.value),
                 between(*share.interval),
                 *against,
+                *(cell(arm) for cell in costs.values()),
             )
         )
-    return rows
+    return (*_ARMS_HEAD, *costs), rows
 
 
 def rivals(comparison: Comparison) -> list[Arm]:
@@ -224,18 +231,13 @@ def comparison_lines(comparison: Comparison) -> list[str]:
 
 
 def used_lines(comparison: Comparison) -> list[str]:
-    """Return how often each arm had its gold chunk used, against the first, and what its prompts cost."""
+    """Return how each arm differs from the first in how often its gold chunk was used."""
+    first, *others = comparison.arms
     lines = []
-    for arm in comparison.arms:
-        if not arm.used:
-            continue
-        difference, low, high = comparison.against(arm, comparison.arms[0], "used")
-        against = (
-            "" if arm is comparison.arms[0] else f", {points(difference)} points ({points(low)} to {points(high)})"
-        )
-        tokens = "" if arm.tokens is None else f"; {arm.tokens:,.0f} prompt tokens"
-        seconds = "" if arm.seconds is None else f"; {arm.seconds:.2f} s a reply"
-        lines.append(f"{arm.name}: gold chunk used {percent(sum(arm.used) / len(arm.used))}{against}{tokens}{seconds}.")
+    for arm in others if first.used else ():
+        difference, low, high = comparison.against(arm, first, "used")
+        told = f"{points(difference)} points to {first.name} (95 % interval {points(low)} to {points(high)})"
+        lines.append(f"{arm.name}: gold chunk used {percent(sum(arm.used) / len(arm.used))}, {told}.")
     return lines
 
 
@@ -273,8 +275,8 @@ def long_context_lines(comparison: Comparison) -> list[str]:
     """Return what `LongContextReorder` loses where it differs from bookend: at even counts it puts the best last."""
     lines = []
     for arm in comparison.arms:
-        asked = (arm.question_place, arm.chunks)
-        peers = (other for other in comparison.arms if (other.question_place, other.chunks) == asked)
+        asked = (arm.question_place, arm.chunks, arm.reading)
+        peers = (one for one in comparison.arms if (one.question_place, one.chunks, one.reading) == asked)
         bookend = next((other for other in peers if other.order == "bookend"), None)
         if arm.order != "long_context_reorder" or arm.chunks % 2 or bookend is None:
             continue

@@ -119,8 +119,14 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         assert len(cases_from(lambda question: chunks, rows)) == 1
     with pytest.raises(ValueError, match="of none of the 1 questions was retrieved"):
         cases_from(lambda question: chunks, rows[1:])
+    for bad in ({"answers": ["A"]}, "q?", {"question": 3}):
+        with pytest.raises(ValueError, match=r"question 1 is .*; it must be an object with question and answers"):
+            cases_from(lambda question: chunks, [bad])
     with capture() as records:
         place(chunks, query="q")
+    for bad in ({"answers": ["A"]}, "q?", {"question": 3}):
+        with pytest.raises(ValueError, match="label 1 "):
+            cases_from_log(records, [bad])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="text=True"):
         cases_from_log(records, rows)
     with pytest.raises(ValueError, match="none of the 1 questions"):

@@ -19,7 +19,7 @@ from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.probing import probe
 from edgeorder.probe.replies import Reply
 from edgeorder.probe.trials import Setup, gold_rank
-from edgeorder.probe.wording import used_lines
+from edgeorder.probe.wording import arm_table, used_lines
 
 
 def arm_names(found: Comparison) -> list[tuple[str, str, int]]:
@@ -199,6 +199,10 @@ async def test_whole_placers_are_arms() -> None:
     right = {arm.order: arm.share.right for arm in found.arms}
     assert right == {"today": 6, "lcr": 6, "short": 0, "tight": 6, "mine": 6}
     assert {arm.order: sum(arm.used) for arm in found.arms} == right
+    head, rows = arm_table(found)
+    assert {row[0]: row[head.index("used it")] for row in rows} == {
+        name: "75 %" if many else "0 %" for name, many in right.items()
+    }
     difference, low, high = found.against(found.arms[2], found.arms[0], "used")
     assert (difference, high < 0) == (-0.75, True)
     assert low < difference < high
@@ -231,6 +235,9 @@ async def test_readings_are_arms() -> None:
         model(everywhere, asked), [case], orders=["relevance"], readings=("off", "source"), chunks=(4,)
     )
     assert [arm.reading for arm in found.arms] == ["off", "source"]
+    head, rows = arm_table(found)
+    assert sorted(row[0] for row in rows) == ["relevance", "relevance, reading source"]
+    assert "used it" not in head
     assert [gold_position(prompt) for prompt in asked] == [2, 1]
     with pytest.raises(ValueError, match="reading='on'"):
         await compare(model(everywhere), [case], orders=["relevance"], readings=("on",))  # type: ignore[arg-type]

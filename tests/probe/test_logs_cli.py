@@ -69,6 +69,22 @@ def test_explain_tells_the_cause_of_one_answer(run: Run, log: Path) -> None:
     assert json.loads(out)["finding"] == "strong_position"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_latest_placement_counts_in_whatever_order_files_are_given(run: Run, tmp_path: Path, turned: bool) -> None:
+    """Of rotated files the newest often comes first: the times tell, not the places."""
+    older, newer, asked, cases = (tmp_path / name for name in ("log.1", "log", "asked.jsonl", "cases.jsonl"))
+    chunks = [Chunk("filler " * 300 + f"word{at}", id=f"c{at}") for at in range(9)]
+    for path, order in ((older, "relevance"), (newer, "reverse")):
+        place(chunks, query="q?", order=order, reading="off", recorders=[JsonlRecorder(path, text=True)])
+    logs = [newer, older] if turned else [older, newer]
+    assert json.loads(run("explain", *logs, "--gold", "c0", "--json")[1])["position"] == 8
+    asked.write_text(json.dumps({"question": "q?", "gold": "c3", "answers": ["word3"]}) + "\n")
+    more = [part for log in logs for part in ("--log", log)]
+    (worst,) = json.loads(run("audit", asked, *more, "--json")[1])["worst"]
+    assert "position 6 of 9" in worst["sentence"]
+    assert run("cases", *logs, "--labels", asked, "--out", cases)[0] == 0
+
+
 def test_explain_with_a_profile_and_as_a_picture(run: Run, log: Path, tmp_path: Path) -> None:
     """What was measured is used, and the block is drawn."""
     curve = LengthProfile(10, 60, "recency", "measured", 0.1, 0.05, 0.2, (0.5, 0.6, 0.9))
@@ -87,7 +103,9 @@ def test_explain_with_a_profile_and_as_a_picture(run: Run, log: Path, tmp_path: 
     [
         (["--gold", "c1", "--trace", "none"], "the log holds 3 placements, none with the trace id 'none'"),
         ([], "name the chunk that holds the answer"),
+        (["--gold", " "], "name the chunk that holds the answer"),
         (["--gold", "c1", "--question", "other"], "none of that question"),
+        (["--gold", "c1", "--trace", ""], "the log holds 3 placements, none with the trace id ''"),
     ],
 )
 def test_explain_says_in_one_line_what_is_missing(run: Run, log: Path, arguments: list[str], said: str) -> None:
@@ -128,6 +146,13 @@ def test_log_shows_a_table_and_a_summary(run: Run, log: Path) -> None:
     assert (data["placements"], data["orders"], data["drops"]) == (1, {"bookend": 1}, {"budget": 2})
     assert data["latest"][0]["trace_id"] == "t1"
     assert run("log", log, "--dropped", "min_score")[1].strip() == "No placement."
+    assert "--dropped='wrong' is not one of: budget, top_n" in run("log", log, "--dropped", "wrong")[2]
+    assert run("log", log, "--since", "yesterday")[0] == 2
+    assert "3 placements" in run("log", log, "--since", "2020-01-01")[1]
+    assert run("log", log, "--since", "2999-01-01T12:00")[1].strip() == "No placement."
+    with log.open("ab") as torn:
+        torn.write(b'{"order": "rel')
+    assert f"unfinished lines were passed over: 1, the first is {log}:5" in run("log", log)[2]
     assert json.loads(run("log", log, "--trace", "t2", "--json")[1])["placements"] == 1
 
 
@@ -149,7 +174,12 @@ def test_place_pipes_lines(run: Run, tmp_path: Path) -> None:
     lines.write_text(json.dumps({"chunks": ["one two three four five", "six"]}))
     code, out, _ = run("place", lines, "--budget", "4", "--overflow", "truncate", "--counter", "o200k_base", "--json")
     assert json.loads(out)["chunks"][0] == "one two three […]"
-    for bad, said in (("[1]", "in.jsonl:1 is [1]"), ('{"a": 1}', "no 'chunks'"), ('{"chunks": [{"a": 1}]}', "no text")):
+    for bad, said in (
+        ("[1]", "in.jsonl:1 is [1]"),
+        ('{"a": 1}', "no 'chunks'"),
+        ('{"chunks": "ab"}', "must be a list"),
+        ('{"chunks": [{"a": 1}]}', "no text"),
+    ):
         lines.write_text(bad)
         code, out, err = run("place", lines)
         assert (code, out, said in err) == (1, "", True), err

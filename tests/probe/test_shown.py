@@ -275,7 +275,7 @@ def test_a_report_holds_everything_and_needs_nothing(reports: dict[str, Path]) -
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
     for said in (
         'EdgeOrder(order=PositionProfile.load("my-reader.json"))',
-        'EdgeOrder(order="bookend", layout="numbered", prompt=Prompt("after", "Answer from the passages."))',
+        'EdgeOrder(order="bookend", reading="off", layout="numbered", prompt=Prompt("after", "Answer from',
         "dip: the middle is read worse than the edges",
         "differences above 8 points are excluded",
         "Floor, closed book",
@@ -335,6 +335,7 @@ def test_a_report_without_a_saved_profile_says_how_to_get_one() -> None:
     assert "which the same command writes with <code>--out profile.json</code>" in html
     assert "which the same command writes" not in report_html(probe_result(), profile="p.json")
     arm = Arm("measured", "after", 5, (1, 1))
+    assert 'EdgeOrder(order="bookend", prompt=' in arm_code(Arm("bookend", "after", 5, (1,), reading="runs"), {}, None)
     assert arm_code(arm, {}, None) == arm_code(Arm("shuffled", "after", 5, (1,)), {}, "p.json") == ""
 
 

@@ -1,0 +1,149 @@
+"""Tables with labels: audited, made cases of and planned with as the same questions are by a retriever."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from
+from edgeorder.auditing import audit_rows
+from edgeorder.batch import read_rows
+from edgeorder.cli.app import app
+from edgeorder.collecting import cases_from_rows
+from edgeorder.probe.case_files import read_cases
+from edgeorder.profile import LengthProfile
+
+SETTINGS = {"order": "relevance", "reading": "off", "top_n": 8}
+
+
+def words(text: str) -> int:
+    """Count words."""
+    return len(text.split())
+
+
+def chunks(at: int) -> list[dict[str, Any]]:
+    """Return the chunks of a question, best first; that of rank `at % 10 + 1` holds the answer."""
+    return [
+        {
+            "text": f"Passage {rank} of many words." + (f" It is word{at}." if rank == at % 10 else ""),
+            "id": f"c{rank}",
+            "source": f"d{rank % 3}",
+            "offset": rank,
+            "score": 1 - rank / 20,
+        }
+        for rank in range(10)
+    ]
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return 30 questions of which the gold chunk is told by id, by object, by several, or by its answer alone."""
+    golds = [lambda at: [f"c{at % 10}"], lambda at: ["nope", f"c{at % 10}"], lambda at: None]
+    return [
+        {
+            "id": f"q{at}",
+            "query": f"question {at}",
+            "chunks": chunks(at),
+            "answers": [f"word{at}"],
+            "gold": golds[at % 3](at),
+        }
+        for at in range(30)
+    ]
+
+
+def write(path: Path, made: list[dict[str, Any]]) -> Path:
+    """Write rows as Parquet."""
+    pq.write_table(pa.Table.from_pylist(made), path)
+    return path
+
+
+def asked(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the same questions as a retriever's user has them."""
+    return [
+        {
+            "id": row["id"],
+            "question": row["query"],
+            "answers": row["answers"],
+            **({"gold": row["gold"]} if row["gold"] else {}),
+        }
+        for row in made
+    ]
+
+
+def retriever(question: str) -> list[Chunk]:
+    """Return what the table holds."""
+    return [Chunk(**chunk) for chunk in chunks(int(question.split()[-1]))]
+
+
+def test_a_table_is_audited_as_its_questions_are(tmp_path: Path) -> None:
+    """The same findings, whatever the size of the batches that are read."""
+    table = write(tmp_path / "t.parquet", rows())
+    wanted = audit(retriever, SETTINGS, asked(rows()))
+    done: list[int] = []
+    assert audit_rows(read_rows(table, batch_rows=7), SETTINGS, progress=done.append).rows == wanted.rows
+    assert done == list(range(1, 31))
+    assert wanted.counts["cut"] == 6
+
+
+def test_a_table_makes_the_cases_of_its_questions(tmp_path: Path) -> None:
+    """With ranks, scores, sources and offsets."""
+    table = write(tmp_path / "t.parquet", rows())
+    assert cases_from_rows(read_rows(table)) == cases_from(retriever, asked(rows()))
+
+
+def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
+    """A row without chunks, query or label is unknown in an audit, and no case."""
+    made = rows()
+    made[3]["chunks"] = None
+    made[5]["query"] = None
+    made[8] |= {"gold": None, "answers": None}
+    table = write(tmp_path / "t.parquet", made)
+    found = audit_rows(read_rows(table), SETTINGS)
+    assert [at for at, row in enumerate(found.rows) if row.finding.kind == "unknown"] == [3, 5, 8]
+    assert found.rows[3].finding.sentence.startswith("Row 4 cannot be told: ValueError: the chunks are missing")
+    assert "the row has no query" in found.rows[5].finding.sentence
+    assert "neither 'gold' nor 'answers'" in found.rows[8].finding.sentence
+    with pytest.warns(EdgeOrderWarning, match="bad rows, which are no cases: 3; the first is row 4: ValueError: the"):
+        assert len(cases_from_rows(read_rows(table))) == 27
+    with pytest.warns(EdgeOrderWarning, match=r"all 10 chunks were dropped .*one of 27 warnings") as told:
+        audit_rows(read_rows(table), {"budget": Budget(1, words)})
+    assert len(told) == 1
+    unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
+    with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1 .* has neither"):
+        audit_rows(read_rows(unlabelled))
+
+
+def test_the_commands_read_tables(tmp_path: Path) -> None:
+    """`audit` places them, `cases` writes their cases, `plan` tells the same of a table as of these."""
+    table, file, profile = write(tmp_path / "t.parquet", rows()), tmp_path / "cases.jsonl", tmp_path / "p.json"
+
+    def run(*arguments: object) -> Any:
+        done = CliRunner().invoke(app, [*map(str, arguments), "--json"], catch_exceptions=False)
+        assert done.exit_code in (0, 3), done.output
+        return done.exit_code, json.loads(done.stdout)
+
+    placer = ("--placer", "today: order=relevance, reading=off, top_n=8")
+    code, found = run("audit", table, *placer, "--max-dropped", "0.1")
+    assert (code, found["counts"]) == (3, audit(retriever, SETTINGS, asked(rows())).counts)
+    assert run("audit", table, "--placer", "as_is")[1]["counts"]["cut"] == 0
+    assert run("cases", table, "--out", file)[1] == {"cases": 30, "labels": 30, "file": str(file)}
+    assert read_cases(file) == cases_from_rows(read_rows(table))
+    curve = LengthProfile(10, 60, "primacy", "relevance", 0.1, 0.05, 0.2, (0.9, 0.8, 0.5))
+    PositionProfile("m", (curve,)).save(profile)
+    more = ("--orders", "as_is,measured", "--top-k", "5,10", *placer)
+    code, planned = run("plan", profile, table, *more)
+    assert planned == run("plan", profile, file, *more)[1]
+    assert sorted(row["name"] for row in planned) == sorted(
+        ["as_is, top 10", "as_is, top 5", "measured, top 10", "measured, top 5", "today"]
+    )
+    for arguments, said in (
+        (["audit", table, "--log", file], "is a table, which brings its chunks: leave out --log"),
+        (["audit", file], "name the log of the placements with --log"),
+        (["cases", table, "--labels", file], "give it alone"),
+        (["cases", file], "name the file of the answers with --labels"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
