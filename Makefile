@@ -1,10 +1,16 @@
 # `make demo` and `make test` are all the set-up there is: each installs what it needs into $(VENV).
 VENV ?= .venv
 PYTHON ?= python3
-BIN := $(VENV)/bin
+# Where an environment keeps its programs.
+IN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(IN)
 PIP := $(BIN)/python -m pip install --quiet
+ENGINES := $(VENV)-engines
+LOWEST := $(VENV)-lowest
+LIGHT := $(VENV)-light
+RELEASE := $(VENV)-release
 
-.PHONY: demo test test-engines check bench bench-batches probe-demo clean
+.PHONY: demo test test-engines test-lowest test-light check dist newcomer bench bench-batches probe-demo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
@@ -13,8 +19,16 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
 # Ray, Spark and datasets, about 1 GB, in an environment of their own; Spark needs Java 17 or 21.
-test-engines: $(VENV)-engines/.engines
-	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
+test-engines: $(ENGINES)/.engines
+	$(ENGINES)/$(IN)/python -m pytest -m engines tests/engines
+
+# The core and both adapters on the lowest versions that pyproject.toml declares, on the oldest Python.
+test-lowest: $(LOWEST)/.lowest
+	$(LOWEST)/$(IN)/python -m pytest tests/core tests/values tests/adapters tests/langchain tests/llamaindex
+
+# The core, and the contract that both adapters keep, without torch: soon done on any Python.
+test-light: $(LIGHT)/.light
+	$(LIGHT)/$(IN)/python -m pytest tests/core tests/values tests/adapters
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -22,6 +36,16 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q --co > /dev/null
+
+# What is published, checked as the index will check it.
+dist: $(RELEASE)/.release
+	rm -rf dist
+	$(RELEASE)/$(IN)/python -m build
+	$(RELEASE)/$(IN)/twine check --strict dist/*
+
+# README's programs as a newcomer runs them: pasted into an empty folder, with the named extra alone and no network.
+newcomer: dist
+	$(PYTHON) .ci/newcomer.py README.md dist
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placing.py
@@ -38,9 +62,8 @@ bench-batches: $(VENV)/.dev
 probe-demo: $(VENV)/.probe
 	$(BIN)/edgeorder probe --model local --cases facts --questions 40 --fixed --cache .probe --out .probe/profile.json --report .probe/report.html
 
-
 clean:
-	rm -rf $(VENV) $(VENV)-engines
+	rm -rf $(VENV) $(ENGINES) $(LOWEST) $(LIGHT) $(RELEASE) dist
 
 # Dependency groups need pip 25.1.
 $(BIN)/python:
@@ -51,10 +74,29 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[langchain,llamaindex,text]' --group demo
 	touch $@
 
-$(VENV)-engines/.engines: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-engines
-	$(VENV)-engines/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-engines/bin/python -m pip install --quiet --editable '.[batch]' --group engines
+$(ENGINES)/.engines: pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/$(IN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(ENGINES)/$(IN)/python -m pip install --quiet --editable '.[batch]' --group engines
+	touch $@
+
+# uv can choose the lowest versions, pip cannot. torch, which is not ours to choose, comes as for all other tests.
+$(LOWEST)/.lowest: pyproject.toml
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/$(IN)/python -m pip install --quiet 'uv>=0.9' torch==2.13.0
+	$(LOWEST)/$(IN)/python -m uv pip install --quiet --python $(LOWEST)/$(IN)/python --resolution lowest-direct --editable '.[all]' --group test
+	touch $@
+
+$(LIGHT)/.light: pyproject.toml
+	$(PYTHON) -m venv $(LIGHT)
+	$(LIGHT)/$(IN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(LIGHT)/$(IN)/python -m pip install --quiet --editable '.[agents,llamaindex,text]' --group light
+	touch $@
+
+$(RELEASE)/.release: pyproject.toml
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/$(IN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(RELEASE)/$(IN)/python -m pip install --quiet --group release
 	touch $@
 
 $(VENV)/.probe: pyproject.toml | $(BIN)/python

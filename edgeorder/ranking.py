@@ -1,13 +1,13 @@
 """Ranking: the order of merit in which chunks compete for the budget and the good positions."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
+from edgeorder.alerts import warn
 from edgeorder.chunk import ChunkView
-from edgeorder.errors import EdgeOrderWarning, bad_choice
+from edgeorder.errors import bad_choice
 from edgeorder.orders import bookend, bookend_tail
 from edgeorder.sortable import SortKey, plain, sort_key
 
@@ -50,11 +50,7 @@ def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
     scores = [as_score(score) for score in view.scores()]
     if scores and scores.count(None) == len(scores):
         why = view.why_unscored() or "Name the key that holds the score, or drop rank_by."
-        warnings.warn(
-            f"rank_by={rank_by!r} found no score to rank by; the input order counts. {why}",
-            EdgeOrderWarning,
-            stacklevel=2,
-        )
+        warn(f"rank_by={rank_by!r} found no score to rank by; the input order counts. {why}")
     if rank_by == "distance":
         scores = [None if score is None else -score for score in scores]
     _warn_if_backwards(scores, rank_by)
@@ -95,11 +91,9 @@ def warn_if_placed_already(view: ChunkView) -> None:
     for rank, index in enumerate(by_score(scores)):
         ranks[index] = rank
     if None not in scores and tuple(ranks) in (bookend(n), bookend_tail(n)):
-        warnings.warn(
+        warn(
             "the list looks as if it had been placed already: its scores fall towards the middle and rise again, but "
-            "it is read as best first. Run edgeorder once, after every reranker, or set rank_by='score'.",
-            EdgeOrderWarning,
-            stacklevel=2,
+            "it is read as best first. Run edgeorder once, after every reranker, or set rank_by='score'."
         )
 
 
@@ -125,9 +119,7 @@ def _warn_if_backwards(goodness: Sequence[float | None], rank_by: str) -> None:
     if len(known) < 3 or any(after - before <= TIE for before, after in pairwise(known)):
         return
     other = "distance" if rank_by == "score" else "score"
-    warnings.warn(
+    warn(
         f"rank_by={rank_by!r} turns the whole list round: it came sorted the other way. "
-        f"If these are {other}s, use rank_by={other!r}.",
-        EdgeOrderWarning,
-        stacklevel=2,
+        f"If these are {other}s, use rank_by={other!r}."
     )

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import tempfile
 import threading
-import warnings
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing, suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from edgeorder.errors import EdgeOrderWarning
+from edgeorder.alerts import warn
 from edgeorder.probe.answerfile import AnswerFile
 from edgeorder.probe.replies import Model, Reply
 
@@ -201,7 +200,7 @@ class AnswerCache:
 
     def _tell(self, said: str | None) -> None:
         if said:
-            warnings.warn(said, EdgeOrderWarning, stacklevel=3)
+            warn(said)
 
 
 def _spare(folder: Path, name: str) -> AnswerFile:

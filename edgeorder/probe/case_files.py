@@ -6,13 +6,12 @@ leaves such passages out.
 
 import gzip
 import json
-import warnings
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from edgeorder.errors import EdgeOrderWarning
+from edgeorder.alerts import warn
 from edgeorder.probe.cases import Case, CaseChunk, holds
 from edgeorder.probe.grading import has_words
 from edgeorder.probe.jsonl import read_json_lines
@@ -51,11 +50,9 @@ def read_cases(path: str | Path) -> list[Case]:
     if not cases:
         raise ValueError(f"{path} holds no case: {rows} rows, none with a gold chunk and an answer; {_NEEDS}")
     if left_out:
-        warnings.warn(
+        warn(
             f"{left_out} of {rows} rows of {path} mark no gold chunk, or no answer that can be recognised; they are "
-            "left out",
-            EdgeOrderWarning,
-            2,
+            "left out"
         )
     return cases
 
