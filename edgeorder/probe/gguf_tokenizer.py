@@ -47,7 +47,9 @@ def gguf_tokenizer(file: Path) -> Any:
         return otherwise if field is None else field.contents()
 
     if read("model") != "llama" or read("scores") is None:
-        raise ModelError(f"{file.name} has a tokenizer of the kind {read('model')!r}; only one with scores can be built")
+        raise ModelError(
+            f"{file.name} has a tokenizer of the kind {read('model')!r}; only one with scores can be built"
+        )
     tokens, scores = read("tokens"), read("scores")
     kinds = read("token_type", [_Kind.NORMAL] * len(tokens))
     mergeable = [kind in (_Kind.NORMAL, _Kind.UNUSED) for kind in kinds]
