@@ -1,6 +1,6 @@
 """The same questions to the same weights by llama.cpp and by transformers: is it the same reader?
 
-    python benchmarks/backends.py [--questions 40] [--chunks 10] [--depths 5] [--threads 1]
+    python benchmarks/backends.py [--questions 40] [--chunks 10] [--depths 5] [--threads 1] [--cache FILE]
 
 llama.cpp multiplies the weights as they are packed, and rounds what goes in; transformers unpacks them to float32. So
 two tokens that are nearly as likely may change places, and no more than that. Answers are compared without the
@@ -9,12 +9,12 @@ punctuation at their ends.
 
 import argparse
 import asyncio
-import time
 from statistics import mean
 
 import torch
 from tables import table
 
+from edgeorder.probe.answers import AnswerCache, ask_cached
 from edgeorder.probe.checkpoint import load
 from edgeorder.probe.generators import facts
 from edgeorder.probe.grading import is_right
@@ -30,24 +30,26 @@ def plain(answer: str) -> str:
     return answer.strip(" \t\n.,;:!?\"'").casefold()
 
 
-async def measure(questions: int, chunks: int, depths: int, threads: int) -> None:
+async def measure(questions: int, chunks: int, depths: int, threads: int, cache: str | None) -> None:
     """Ask both everything, and print how far they are apart."""
     torch.set_num_threads(threads)
     local, own = LocalModel(MAX_TOKENS, threads), HFModel(*load(model_file()), max_tokens=MAX_TOKENS)
+    kept = AnswerCache(cache) if cache else None
     positions, setup = spread(chunks, depths), Setup()
     right: dict[str, list[list[bool]]] = {"llama.cpp": [], "transformers": []}
-    seconds: dict[str, list[float]] = {name: [] for name in right}
     same, exactly = [], []
     for case in facts(questions, chunks):
         rows: dict[str, list[bool]] = {name: [] for name in right}
         for position in reversed(positions):
             prompt = setup.text(case.question, with_gold_at(case, position, chunks))
-            replies = {"llama.cpp": await local.ask(prompt), "transformers": await own.ask(prompt)}
+            replies = {
+                "llama.cpp": await ask_cached(local, prompt, kept),
+                "transformers": await ask_cached(own, prompt, kept),
+            }
             assert all(reply.usable for reply in replies.values()), replies
             assert len({reply.prompt_tokens for reply in replies.values()}) == 1, replies
             for name, reply in replies.items():
                 rows[name].insert(0, is_right(reply.text, case.answers).full)
-                seconds[name].append(reply.seconds or 0)
             ours, theirs = (reply.text for reply in replies.values())
             same.append(plain(ours) == plain(theirs))
             exactly.append(ours == theirs)
@@ -57,11 +59,8 @@ async def measure(questions: int, chunks: int, depths: int, threads: int) -> Non
     accuracy = {name: [mean(depth) for depth in zip(*rows, strict=True)] for name, rows in right.items()}
     table(
         f"{questions} questions, {chunks} chunks, gold at {depths} depths: right answers",
-        ("runtime", *(f"position {position}" for position in positions), "seconds a prompt"),
-        [
-            [name, *(f"{share:.1%}" for share in shares), f"{mean(seconds[name]):.2f}"]
-            for name, shares in accuracy.items()
-        ],
+        ("runtime", *(f"position {position}" for position in positions)),
+        [[name, *(f"{share:.1%}" for share in shares)] for name, shares in accuracy.items()],
     )
     apart = max(abs(one - other) for one, other in zip(*accuracy.values(), strict=True))
     print(f"\nThe same answer in {sum(same)} of {len(same)} prompts ({mean(same):.1%}), ", end="")
@@ -72,6 +71,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     for name, number in (("questions", 40), ("chunks", 10), ("depths", 5), ("threads", 1)):
         parser.add_argument(f"--{name}", type=int, default=number)
-    started = time.monotonic()
+    parser.add_argument("--cache")
     asyncio.run(measure(**vars(parser.parse_args())))
-    print(f"{(time.monotonic() - started) / 60:.1f} minutes, threads waiting for other work included")

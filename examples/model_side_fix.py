@@ -75,7 +75,8 @@ def full_layers(model: Any) -> list[int]:
 def ratios_by_awareness(model: Any, tokens: Any) -> dict[int, torch.Tensor]:
     """Return ratios from 1.2 to 1.8 in each layer, the smallest for the head that is most aware of positions.
 
-    A head is taken to be aware of them by how many tokens stand out in what the last token of a prompt looks at.
+    A head is taken to be aware of them by how many tokens stand out in what the last token of a prompt looks at; the
+    first token is left out, as it takes what is meant for none.
     """
     before = model.config._attn_implementation
     model.set_attn_implementation("eager")
@@ -83,7 +84,7 @@ def ratios_by_awareness(model: Any, tokens: Any) -> dict[int, torch.Tensor]:
     model.set_attn_implementation(before)
     found = {}
     for layer in full_layers(model):
-        last = looks[layer][0, :, -1]
+        last = looks[layer][0, :, -1, 1:]
         stands_out = (last > last.mean(-1, keepdim=True) + 3 * last.std(-1, keepdim=True)).float().mean(-1)
         ranks = stands_out.argsort(descending=True, stable=True).argsort()
         found[layer] = LEAST + (MOST - LEAST) * ranks / max(len(ranks) - 1, 1)

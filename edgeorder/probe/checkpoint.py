@@ -117,7 +117,7 @@ def load(path: str | Path) -> tuple[Any, Any]:
 
         tokenizer = gguf_tokenizer(path)
         model = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, local_files_only=True)
-        model.config.name_or_path = str(path)  # not what the file calls itself, which other files do, too
+        model.name_or_path = str(path)  # not what the file calls itself, which other files do, too
     else:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
