@@ -48,8 +48,8 @@ def gguf_tokenizer(file: Path) -> Any:
 
     if read("model") != "llama" or read("scores") is None:
         raise ModelError(
-            f"{file.name} has a tokenizer of the kind {read('model')!r}; only one with scores can be built; download the "
-            "model as a folder of transformers instead"
+            f"{file.name} has a tokenizer of the kind {read('model')!r}; only one with scores can be built; download "
+            "the model as a folder of transformers instead"
         )
     tokens, scores = read("tokens"), read("scores")
     kinds = read("token_type", [_Kind.NORMAL] * len(tokens))
