@@ -144,7 +144,15 @@ def report(before: ProbeResult, after: ProbeResult) -> None:
 def words(differences: list[float]) -> str:
     """Return in words what the paired differences of accuracy, one a question, say."""
     mean, low, high = paired(differences)
-    verdict = "cannot tell" if high - low > TOO_WIDE else "better" if low > 0 else "worse" if high < 0 else "no change"
+    verdict = (
+        "cannot tell"
+        if high - low > TOO_WIDE
+        else "better"
+        if low > 0
+        else "worse"
+        if high < 0
+        else "no difference shown"
+    )
     return f"{100 * mean:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f}): {verdict}"
 
 

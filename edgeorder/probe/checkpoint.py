@@ -112,6 +112,7 @@ def load(path: str | Path) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     path = Path(path)
+    model: Any
     if path.is_file():
         from edgeorder.probe.gguf_tokenizer import gguf_tokenizer
 

@@ -63,10 +63,8 @@ def gguf_tokenizer(file: Path) -> Any:
             byte_fallback=True,
         )
     )
-    spaces = [normalizers.Replace(" ", _SPACE)]
-    if read("add_space_prefix", True):
-        spaces.insert(0, normalizers.Prepend(_SPACE))
-    tokenizer.normalizer = normalizers.Sequence(spaces)
+    first = [normalizers.Prepend(_SPACE)] if read("add_space_prefix", True) else []
+    tokenizer.normalizer = normalizers.Sequence([*first, normalizers.Replace(" ", _SPACE)])
     tokenizer.decoder = decoders.Sequence([decoders.Replace(_SPACE, " "), decoders.ByteFallback(), decoders.Fuse()])
     for special, kind in ((True, _Kind.CONTROL), (False, _Kind.USER_DEFINED)):
         own = [token for token, its in zip(tokens, kinds, strict=True) if its == kind]
@@ -77,7 +75,7 @@ def gguf_tokenizer(file: Path) -> Any:
     names = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
     known = {f"{name}_token": read(f"{own}_token_id") for name, own in names.items()}
     named = {name: tokens[number] for name, number in known.items() if number is not None}
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, chat_template=read("chat_template"), clean_up_tokenization_spaces=False, **named
     )
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import takewhile
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 from edgeorder.checks import whole_number
 from edgeorder.errors import missing_extra
 from edgeorder.probe.called import Gate, answered, in_thread, told
+from edgeorder.probe.kv_prefix import KeptPrefix, attention_of
 from edgeorder.probe.replies import ModelError, Reply
 
 _SAMPLES = 64  # numbers of each weight by which two models are told apart
@@ -59,7 +59,7 @@ class HFModel:
         self._specials = self._ends | set(tokenizer.all_special_ids)
         self._gate = Gate(1)  # in the order of asking, so that neighbours share their prefix
         self._lock = threading.Lock()  # other loops and threads, and calls of tasks that were cancelled
-        self._forget()
+        self._prefix = KeptPrefix(model)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -69,7 +69,7 @@ class HFModel:
             "temperature": 0,
             "chat": self._chat,
             "type": type(self._model).__qualname__,
-            "attention": self._attention(),
+            "attention": attention_of(self._model),
             "dtype": str(getattr(self._model, "dtype", "")),
             "weights": self._weights,
         }
@@ -85,7 +85,7 @@ class HFModel:
     async def aclose(self) -> None:
         """Free the prefix; the model stays with whoever made it."""
         with self._lock:
-            self._forget()
+            self._prefix.forget()
 
     async def _reply(self, call: Callable[..., Reply], *texts: str) -> Reply:
         async with self._gate.here():
@@ -99,32 +99,38 @@ class HFModel:
             try:
                 reply = call(*(text.encode("utf-8", "replace").decode() for text in texts))
             except Exception as error:  # noqa: BLE001 - whatever a model raises, the run goes on
-                self._forget()  # what it has read until then is not known
+                self._prefix.forget()  # what it has read until then is not known
                 return told(self.name, error)
             return replace(reply, seconds=time.monotonic() - started)
 
     def _continue(self, prompt: str) -> Reply:
         tokens = self._tokens(prompt)
         self._check_room(len(tokens), self._max_tokens)
-        logits, computed = self._read(tokens, 1)
+        logits, computed = self._prefix.read(tokens, 1)
         said: list[int] = []
         while len(said) < self._max_tokens:
-            token = int(logits[-1].argmax())
-            while not self._may_say(said, token):
-                logits[-1, token] = -inf
-                token = int(logits[-1].argmax())
+            token = self._next(said, logits[-1])
             if token in self._ends:
                 return self._said(said, "stop", len(tokens), computed)
             said.append(token)
             if not self._chat and "\n" in self._text(said):
                 return self._said(said, "stop", len(tokens), computed)
             if len(said) < self._max_tokens:
-                logits, _ = self._read([*tokens, *said], 1)
+                logits, _ = self._prefix.read([*tokens, *said], 1)
         return self._said(said, "length", len(tokens), computed)
 
     def _said(self, said: Sequence[int], finish: Any, prompt: int, computed: int) -> Reply:
         text = self._text(said)
         return Reply(text if self._chat else text.partition("\n")[0], finish, prompt, computed, len(said))
+
+    def _next(self, said: Sequence[int], logits: Any) -> int:
+        """Return the likeliest token of those that may come next."""
+        while isfinite(logits.max()):
+            token = int(logits.argmax())
+            if self._may_say(said, token):
+                return token
+            logits[token] = -inf
+        raise ValueError("it finds no token likely: its logits are no numbers, or every token would end the line")
 
     def _may_say(self, said: Sequence[int], token: int) -> bool:
         """Return whether a token may come next: as with the local model, a line with something in it, and its end."""
@@ -140,29 +146,10 @@ class HFModel:
         tokens, forced = self._tokens(prompt), self._answer_tokens(prompt, answer)
         self._check_room(len(tokens), len(forced))
         # The last token of the answer is asked for and not read.
-        logits, computed = self._read([*tokens, *forced[:-1]], len(forced))
+        logits, computed = self._prefix.read([*tokens, *forced[:-1]], len(forced))
         likely = torch.log_softmax(logits.float(), -1).gather(-1, torch.tensor([forced], device=logits.device).T)
         read = max(computed - len(forced) + 1, 0)
         return Reply(repr(float(likely.double().sum())), "stop", len(tokens), read, len(forced))
-
-    def _read(self, tokens: Sequence[int], last: int) -> tuple[Any, int]:
-        """Return the logits of the last tokens, shape (last, vocabulary), and how many tokens were read for them."""
-        import torch
-        from transformers import DynamicCache
-
-        if self._attention() != self._held_by:
-            self._forget()
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(tokens, self._held, strict=False)))
-        shared = min(shared, len(tokens) - last)
-        if self._cache is None:
-            # It keeps all of every layer: a sliding window that forgot the rest could not take up a prefix again.
-            self._cache = DynamicCache()
-        self._cache.crop(shared - len(self._held))
-        self._held, self._held_by = list(tokens[:shared]), self._attention()
-        new = torch.tensor([tokens[shared:]], device=self._model.device)
-        logits = self._model(new, cache=self._cache, use_cache=True, logits_to_keep=last).logits[0, -last:]
-        self._held = list(tokens)
-        return logits, len(tokens) - shared
 
     def _tokens(self, prompt: str) -> list[int]:
         if self._chat:
@@ -195,14 +182,6 @@ class HFModel:
         room = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         if room and prompt + answer > room:
             raise ValueError(f"{prompt} tokens of prompt and {answer} of answer exceed its context of {room} tokens")
-
-    def _attention(self) -> str:
-        return str(getattr(self._model.config, "_attn_implementation", ""))
-
-    def _forget(self) -> None:
-        self._cache: Any = None
-        self._held: list[int] = []
-        self._held_by = ""
 
 
 def is_hf(model: Any) -> bool:

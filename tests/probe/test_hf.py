@@ -123,6 +123,15 @@ async def test_a_failure_costs_one_prompt() -> None:
     assert again.computed_tokens == again.prompt_tokens
 
 
+async def test_a_model_without_an_answer_is_an_error() -> None:
+    """Such as one that overflowed: nothing is made up, and nothing hangs."""
+    model = llama()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(float("nan"))
+    reply = await HFModel(model, tokenizer(), "broken").ask("Anna lives in")
+    assert "its logits are no numbers" in (reply.error or "")
+
+
 def test_threads_wait_for_each_other() -> None:
     """Several loops in several threads ask one model, and each gets what it gets alone."""
     own, made = asked(), prompts(7)

@@ -85,9 +85,9 @@ def test_the_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     flat = probe_result(length_result(10, 60, FLAT))
     few = probe_result(replace(dip.lengths[0], questions=dip.lengths[0].questions[:5]))
     model_side_fix.report(dip, dip)
-    assert capsys.readouterr().out.count(": no change") == len(dip.lengths[0].positions) + 2
+    assert capsys.readouterr().out.count(": no difference shown") == len(dip.lengths[0].positions) + 2
     model_side_fix.report(few, few)
-    assert "no change" not in capsys.readouterr().out
+    assert "no difference" not in capsys.readouterr().out
     model_side_fix.draw(dip, flat, tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
     attention_profile.report(dip, {"attention, all layers": [0.1] * 10})
