@@ -3,7 +3,7 @@
 Attention sorting and calibration (arXiv:2310.01427, 2406.16008) read off a model's attention how it favours positions.
 Here the attention of the last token, which speaks next, is summed up by passage over ten prompts: once over all layers
 and once over those that see the whole prompt. Positions that get most are filled first. The orders that follow stand
-beside the probe's own, which knows half of the questions; on the other half, the accuracy of each is told.
+beside the probe's own. That is learned from half of the questions and judged by the other half, both ways round.
 
 Needs the extras `hf` and `local`, and gguf and accelerate, which read the weights. Some minutes on two cores.
 Run it: `python examples/attention_profile.py [--questions 40] [--cache FOLDER]`.
@@ -76,30 +76,40 @@ def accuracies(result: ProbeResult, order: Sequence[int]) -> np.ndarray:
     return np.array([np.interp(slots, length.depths, question.right) @ gold for question in length.questions])
 
 
-def report(result: ProbeResult, attention: dict[str, list[float]]) -> None:
-    """Print each order and its accuracy on the second half of the questions, beside bookend's."""
+def learned(result: ProbeResult) -> tuple[np.ndarray, list[tuple[int, ...]]]:
+    """Return each question's accuracy under the order that the other half of the questions taught, and both orders."""
     (length,) = result.lengths
-    known = len(length.questions) // 2
-    posterior = CurvePosterior(length.depths)
-    posterior.update([question.right for question in length.questions[:known]])
+    half = len(length.questions) // 2
+    found, orders = np.zeros(len(length.questions)), []
+    for known, judged in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
+        posterior = CurvePosterior(length.depths)
+        posterior.update([question.right for question in length.questions[known]])
+        orders.append(posterior.best_order(CHUNKS))
+        found[judged] = accuracies(result, orders[-1])[judged]
+    return found, orders
+
+
+def report(result: ProbeResult, attention: dict[str, list[float]]) -> None:
+    """Print each order, and its accuracy beside those of bookend and of the probe's."""
+    (length,) = result.lengths
     print("Right answers by position: ", end="")
     print(", ".join(f"{at}: {share.value:.0%}" for at, share in zip(length.positions, length.shares, strict=True)))
-    orders = {"the probe's": posterior.best_order(CHUNKS)}
     for name, shares in attention.items():
         print(f"{name}, % by position: {' '.join(f'{100 * share:.0f}' for share in shares)}")
-        orders[name] = by_accuracy(shares)
-    orders["relevance"] = tuple(ORDERS["relevance"](CHUNKS))
+    known, own = learned(result)
+    orders = {name: [by_accuracy(shares)] for name, shares in attention.items()}
+    orders |= {name: [tuple(ORDERS[name](CHUNKS))] for name in ("bookend", "relevance")}
     draw = np.random.default_rng(0)
     shuffled = np.mean([accuracies(result, draw.permutation(CHUNKS)) for _ in range(SHUFFLES)], axis=0)
-    found = {name: accuracies(result, order) for name, order in orders.items()} | {"shuffled": shuffled}
-    rivals = {"bookend": accuracies(result, ORDERS["bookend"](CHUNKS)), "the probe's": found["the probe's"]}
-    print(f"Accuracy on the {len(length.questions) - known} questions that the probe's order does not know:")
-    print(f"  {'bookend':24}{100 * rivals['bookend'][known:].mean():5.1f} %")
+    found = {"the probe's": known, **{name: accuracies(result, order) for name, (order,) in orders.items()}}
+    found["shuffled"] = shuffled
+    print(f"Expected accuracy on {len(length.questions)} questions:")
     for name, values in found.items():
-        print(f"  {name:24}{100 * values[known:].mean():5.1f} %  ranks {[rank + 1 for rank in orders.get(name, ())]}")
-        for rival, theirs in rivals.items():
+        shown = " or ".join(str([rank + 1 for rank in order]) for order in {"the probe's": own, **orders}.get(name, []))
+        print(f"  {name}: {values.mean():.1%} {shown and 'by ranks ' + shown}")
+        for rival in ("bookend", "the probe's"):
             if rival != name:
-                print(f"    against {rival}: {words((values - theirs)[known:].tolist())}")
+                print(f"    against {rival}: {words((values - found[rival]).tolist())}")
 
 
 def words(differences: list[float]) -> str:

@@ -23,6 +23,7 @@ from edgeorder.intervals import paired
 from edgeorder.probe import AnswerCache, ProbeResult, as_model, load_cases, probe
 from edgeorder.probe.checkpoint import load
 from edgeorder.probe.local import model_file
+from edgeorder.probe.plots import save_figure
 
 LEAST, MOST = 1.2, 1.8  # ratios
 CHUNKS, DEPTHS, MAX_TOKENS = 10, 5, 16
@@ -117,7 +118,8 @@ async def measure(questions: int, cache: AnswerCache | None) -> tuple[ProbeResul
         ratios = ratios_by_awareness(model, tokens)
     before = await probe(as_model(model, tokenizer, max_tokens=MAX_TOKENS), cases, **settings)
     use(model, ratios)
-    after = await probe(as_model(model, tokenizer, max_tokens=MAX_TOKENS), cases, **settings)
+    fixed = as_model(model, tokenizer, name=f"Ms-PoE, {LEAST} to {MOST}", max_tokens=MAX_TOKENS)
+    after = await probe(fixed, cases, **settings)
     for layer, own in ratios.items():
         print(f"layer {layer}: ratios {', '.join(f'{ratio:.2f}' for ratio in own.tolist())}")
     return before, after
@@ -158,7 +160,7 @@ def words(differences: list[float]) -> str:
 
 def draw(before: ProbeResult, after: ProbeResult, path: Path) -> None:
     """Draw both curves, with the 95 % intervals of the shares."""
-    figure = Figure((6, 3.4), layout="constrained")
+    figure = Figure((6, 3.4), layout="constrained", label="Right answers by position, before and after Ms-PoE")
     axes = figure.subplots()
     for result, name, aside in ((before, "as it is", -0.06), (after, "with Ms-PoE", 0.06)):
         (length,) = result.lengths
@@ -170,7 +172,7 @@ def draw(before: ProbeResult, after: ProbeResult, path: Path) -> None:
         axes.errorbar([at + aside for at in length.positions], shares, reach, marker="o", capsize=3, label=name)
     axes.set(xlabel="position of the passage, 1 = head", ylabel="right answers", ylim=(0, 1))
     axes.legend(frameon=False)
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

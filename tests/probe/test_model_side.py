@@ -89,10 +89,10 @@ def test_the_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     model_side_fix.report(few, few)
     assert "no difference" not in capsys.readouterr().out
     model_side_fix.draw(dip, flat, tmp_path / "curves.svg")
-    assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "curves.svg").read_text().startswith("<svg")
     attention_profile.report(dip, {"attention, all layers": [0.1] * 10})
     shown = capsys.readouterr().out
-    assert "Accuracy on the 30 questions" in shown
+    assert "Expected accuracy on 60 questions" in shown
     assert shown.count("against bookend") == 4
     assert attention_profile.words([1.0, -1.0] * 5).endswith("cannot tell")
     assert attention_profile.words([0.2] * 60).endswith("better")
