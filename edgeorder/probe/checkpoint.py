@@ -1,6 +1,7 @@
 """A checkpoint on disk as a model (`hf:PATH`): a folder of transformers, or a GGUF file, loaded at the first call."""
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from hashlib import sha256
@@ -101,6 +102,9 @@ class Checkpoint:
 def load(path: str | Path) -> tuple[Any, Any]:
     """Return the model and the tokenizer of a folder or a GGUF file, on the accelerator where there is one.
 
+    Torch gets half of the processors at most, in the whole process: its threads wait for each other by spinning, and
+    where other work takes one of them its processor, all of them slow down.
+
     Args:
         path: The folder or the file. The weights of a GGUF file become float32.
 
@@ -111,6 +115,7 @@ def load(path: str | Path) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    torch.set_num_threads(min(torch.get_num_threads(), max(1, (os.cpu_count() or 1) // 2)))
     path = Path(path)
     model: Any
     if path.is_file():
