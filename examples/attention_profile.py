@@ -6,7 +6,7 @@ and once over those that see the whole prompt. Positions that get most are fille
 beside the probe's own. That is learned from half of the questions and judged by the other half, both ways round.
 
 Needs the extras `hf` and `local`, and gguf and accelerate, which read the weights. Some minutes on two cores.
-Run it: `python examples/attention_profile.py [--questions 40] [--cache FOLDER]`.
+Run it: `python examples/attention_profile.py [--questions 40] [--cache FILE]`.
 """
 
 import argparse
