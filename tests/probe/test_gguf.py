@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ pytest.importorskip("transformers", reason="needs the extra 'hf'")
 pytest.importorskip("accelerate", reason="reads GGUF files for transformers")
 pytest.importorskip("gguf", reason="reads GGUF files")
 
-from gguf import GGUFWriter
+from gguf import GGUFReader, GGUFWriter
 from text.documents import LANGUAGES, ODD, PARTS, UNSPACED
 
 from edgeorder.probe.checkpoint import load
@@ -58,8 +59,10 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def pair() -> tuple[Any, Any]:
-    """Return model and tokenizer, loaded once."""
-    return load(model_file())
+    """Return model and tokenizer, loaded once; who else reads the file gets what was read, which takes seconds."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gguf.GGUFReader", cache(GGUFReader))
+        return load(model_file())
 
 
 def test_the_tokenizer_splits_as_the_local_server_does(pair: tuple[Any, Any]) -> None:
