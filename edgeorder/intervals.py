@@ -1,6 +1,7 @@
-"""Intervals for shares."""
+"""Intervals for shares, and for differences of them."""
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 
@@ -20,3 +21,21 @@ def wilson(right: int, n: int, level: float = 0.95) -> tuple[float, float]:
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle, width = (right + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(right * (n - right) / n + z * z / 4)
     return max(middle - width, 0.0), min(middle + width, 1.0)
+
+
+def paired(differences: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean of differences, each -1..1 and of one question, and its 95 % interval; -1..1 for none.
+
+    Two imagined questions, of one half each way, keep a few that agree from proving that all do (after Agresti and Min,
+    Statistics in Medicine 2005).
+
+    >>> [round(part, 2) for part in paired([1, 0, 0, 0, 1, 0, 0, 1, 0, 0])]
+    [0.3, -0.04, 0.54]
+    """
+    n = len(differences)
+    if n == 0:
+        return 0.0, -1.0, 1.0
+    middle = sum(differences) / (n + 2)
+    variance = (sum(each * each for each in differences) + 1) / (n + 2) - middle**2
+    spread = 1.96 * math.sqrt(variance / (n + 2))
+    return sum(differences) / n, max(middle - spread, -1.0), min(middle + spread, 1.0)

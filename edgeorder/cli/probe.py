@@ -25,7 +25,8 @@ def probe(
     fixed: Annotated[bool, typer.Option("--fixed", help="Ask all questions, settled or not.")] = False,
     until_proved: Annotated[bool, typer.Option("--until-proved", help="Go on until an effect is proved.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="local only: settle an order by the log-probability of the right answer.")
+        bool,
+        typer.Option("--quick", help="local and hf:PATH: settle an order by the log-probability of the right answer."),
     ] = False,
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option(help="Write the profile (.json), for EdgeOrder(order=...).")] = None,
@@ -69,10 +70,10 @@ def probe(
         instruction=instruction,
     )
     if quick:
-        if not run.local or judge or until_proved or out or report or json_file or len(run.chunks) > 1:
+        if not run.in_hand or judge or until_proved or out or report or json_file or len(run.chunks) > 1:
             raise ValueError(
-                "--quick is for --model local and one length of --chunks; it grades by log-probability and makes no "
-                "profile, so leave out --judge, --until-proved, --out, --report and --json"
+                "--quick is for --model local or hf:PATH, and one length of --chunks; it grades by log-probability and "
+                "makes no profile, so leave out --judge, --until-proved, --out, --report and --json"
             )
         show(*run.quick(depths, fixed=fixed))
         return

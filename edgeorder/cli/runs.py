@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from shlex import join
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from edgeorder.cli.masking import shown
 from edgeorder.cli.options import check_legible
@@ -39,7 +39,7 @@ class Run:
     """Whom to ask what, and how.
 
     Args:
-        model: `"local"` or the name of a model.
+        model: `"local"`, `"hf:PATH"` or the name of a model.
         base_url: Its endpoint.
         judge: The name of a model that grades; None for aliases.
         judge_base_url: Its endpoint; None for the model's.
@@ -94,6 +94,11 @@ class Run:
         return self.model == "local" and self.base_url is None
 
     @property
+    def in_hand(self) -> bool:
+        """Whether the model runs here, so that it tells how likely it finds an answer."""
+        return self.local or (self.model.startswith("hf:") and self.base_url is None)
+
+    @property
     def cases(self) -> list[Case]:
         """The cases."""
         return self._loaded[0]
@@ -132,14 +137,12 @@ class Run:
 
     def quick(self, depths: int, *, fixed: bool) -> list[str]:
         """Settle an order by log-probability, and return in words what was found."""
-        from edgeorder.probe.likelihood import LikelihoodResult, likelihood_lines, quick
-        from edgeorder.probe.local import LocalModel
+        from edgeorder.probe.likelihood import ForcedModel, LikelihoodResult, likelihood_lines, quick
 
         async def run(model: Model, cache: AnswerCache | None, grade: Grader) -> LikelihoodResult:
-            assert isinstance(model, LocalModel)  # noqa: S101 - the command has checked it
             with progress("Probing") as step:
                 return await quick(
-                    model,
+                    cast("ForcedModel", model),  # the command has checked it
                     self.cases,
                     chunks=self.chunks[0],
                     depths=depths,

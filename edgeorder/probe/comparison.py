@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from edgeorder.intervals import paired
 from edgeorder.probe.faults import Fault
 from edgeorder.probe.shares import Share, check_marks
 from edgeorder.probe.verdict import too_many_dropped
@@ -112,17 +113,8 @@ class Comparison:
 
     def against(self, arm: Arm, other: Arm, what: Literal["right", "used"] = "right") -> tuple[float, float, float]:
         """Return the difference of two arms in a share, and its 95 % interval over the paired questions."""
-        ours, theirs = getattr(arm, what), getattr(other, what)
-        n = len(ours)
-        if n == 0:
-            return 0.0, -1.0, 1.0
-        gains = sum(a > b for a, b in zip(ours, theirs, strict=True))
-        losses = sum(a < b for a, b in zip(ours, theirs, strict=True))
-        difference = (gains - losses) / n
-        # Two imagined questions, one each way, as in `PositionEvidence.excluded` (Agresti and Min, 2005).
-        middle = (gains - losses) / (n + 2)
-        spread = 1.96 * ((gains + losses + 1) / (n + 2) - middle**2) ** 0.5 / (n + 2) ** 0.5
-        return difference, max(middle - spread, -1.0), min(middle + spread, 1.0)
+        pairs = zip(getattr(arm, what), getattr(other, what), strict=True)
+        return paired([ours - theirs for ours, theirs in pairs])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

@@ -1,4 +1,4 @@
-"""How likely the model finds the right answer, by depth: a second outcome, which the local model alone tells.
+"""How likely the model finds the right answer, by depth: a second outcome, which a model in our hands tells.
 
 A question whose answer stays right, or stays wrong, says nothing of position, and most do. How likely the model finds
 the right answer changes in every question, so an order settles in about a dozen of them. It is another outcome than
@@ -8,6 +8,7 @@ accuracy, and never mixed with it: only its ranks within a question count, and w
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,6 @@ from edgeorder.probe.curves import CurvePosterior, geometric
 from edgeorder.probe.deciding import Decision, decide
 from edgeorder.probe.evidence import Floats, PositionEvidence, ranks_within
 from edgeorder.probe.grading import contains, is_right
-from edgeorder.probe.local import LocalModel
 from edgeorder.probe.replies import Model, Reply
 from edgeorder.probe.trials import Setup, spread, with_gold_at
 from edgeorder.probe.wording import number
@@ -119,14 +119,21 @@ class LikelihoodResult:
         return {name: means @ even @ gold[list(order(self.chunks))] for name, order in ORDERS.items()}
 
 
+class ForcedModel(Model, Protocol):
+    """A model that tells how likely it finds an answer: the local one, or one of transformers."""
+
+    async def force(self, prompt: str, answer: str) -> Reply:
+        """Return, as the text of a reply, the log-probability that an answer follows the prompt."""
+
+
 class _Forced:
-    """The local model, made to say one answer: a model like any other, so that its replies can be kept."""
+    """Such a model, made to say one answer: a model like any other, so that its replies can be kept."""
 
     concurrency = 1
 
-    def __init__(self, model: LocalModel, answer: str) -> None:
+    def __init__(self, model: ForcedModel, answer: str) -> None:
         self._model, self._answer = model, answer
-        self.name, self.settings = model.name, {"forced": answer}
+        self.name, self.settings = model.name, {**model.settings, "forced": answer}
 
     async def ask(self, prompt: str) -> Reply:
         """Return the log-probability of the answer, as the text of the reply."""
@@ -137,7 +144,7 @@ class _Forced:
 
 
 async def quick(
-    model: LocalModel,
+    model: ForcedModel,
     cases: Sequence[Case],
     *,
     chunks: int = 20,
@@ -147,13 +154,13 @@ async def quick(
     cache: AnswerCache | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> LikelihoodResult:
-    """Settle an order by how likely the local model finds the right answer at each depth.
+    """Settle an order by how likely a model finds the right answer at each depth.
 
     Every prompt is asked twice, for the log-probability and for an answer: the second takes a moment, since the model
     has read the prompt.
 
     Args:
-        model: The local model.
+        model: The local model, or one of transformers.
         cases: The questions.
         chunks: Chunks in the block.
         depths: Depths at which the gold chunk is put, evenly spread from head to tail.
@@ -184,7 +191,7 @@ async def quick(
 
 
 async def _score(
-    model: LocalModel, case: Case, result: LikelihoodResult, setup: Setup, cache: AnswerCache | None
+    model: ForcedModel, case: Case, result: LikelihoodResult, setup: Setup, cache: AnswerCache | None
 ) -> Scored | None:
     """Ask one question at every depth; None if a reply is unusable: it is dropped whole."""
     answer = next((alias for alias in case.answers if contains(case.gold.text, alias)), case.answers[0])

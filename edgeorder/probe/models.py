@@ -1,4 +1,4 @@
-"""Models: an OpenAI-compatible endpoint, a LangChain or LlamaIndex model, any callable, or the local one.
+"""Models: an OpenAI-compatible endpoint, a LangChain or LlamaIndex model, one of transformers, any callable, the local.
 
 Each takes a prompt and gives a `Reply`. What fails for one prompt (429, 500, a timeout, a reply that cannot be read) is
 tried again, and counted as an error in the end; what fails for all (a wrong key, an unknown model) stops the run at
@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from edgeorder.checks import whole_number
 from edgeorder.masking import is_key, revealed
 from edgeorder.probe.called import CalledModel
+from edgeorder.probe.hf import HFModel, is_hf
 from edgeorder.probe.replies import Model
 
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
@@ -25,6 +26,7 @@ _SECRET = re.compile(r"(key|token|secret|password)$", re.IGNORECASE)
 
 def as_model(
     model: Any,
+    tokenizer: Any = None,
     *,
     name: str | None = None,
     base_url: str | SecretStr | None = None,
@@ -36,15 +38,18 @@ def as_model(
     """Return something to ask.
 
     Args:
-        model: `"local"`; the name of a model at an OpenAI-compatible endpoint; a LangChain model (`ainvoke`); a
-            LlamaIndex LLM (`acomplete` or `achat`); a callable from prompt to answer, sync (run in a thread) or async;
-            or a `Model`, returned as it is.
+        model: `"local"`; `"hf:PATH"` for a folder of transformers or a GGUF file; the name of a model at an
+            OpenAI-compatible endpoint; a LangChain model (`ainvoke`); a LlamaIndex LLM (`acomplete` or `achat`); a
+            causal language model of transformers, with its tokenizer; a callable from prompt to answer, sync (run in a
+            thread) or async; or a `Model`, returned as it is.
+        tokenizer: Of a model of transformers.
         name: Under which its answers are reported and kept; None for its own. A lambda has none.
         base_url: Of the endpoint; None for OPENAI_BASE_URL, else OpenAI's. Credentials in it are used and never shown.
         api_key: Of the endpoint; None for OPENAI_API_KEY.
-        max_tokens: The most tokens of an answer; None for 16 by the local model and 100 by an endpoint. Other models
-            bring their own limit and temperature; name and endpoint are asked greedily.
-        concurrency: Prompts side by side; None for 4. The local model takes one at a time, whatever is given.
+        max_tokens: The most tokens of an answer; None for 16 by the local model, and for 100 by an endpoint or a model
+            of transformers, which are all asked greedily. Other models bring their own limit and temperature.
+        concurrency: Prompts side by side; None for 4. The local model and those of transformers take one at a time,
+            whatever is given.
         timeout: Seconds that a prompt may take, tries and pauses included; None for 240, and for 600 by the local
             model. Where there are several tries, one may take half of them.
 
@@ -66,8 +71,16 @@ def as_model(
     if model == "local" and base_url is None:
         from edgeorder.probe.local import LocalModel
 
-        _of_no_effect(model, name=name, api_key=api_key)
+        _of_no_effect(model, tokenizer=tokenizer, name=name, api_key=api_key)
         return LocalModel(max_tokens or 16, timeout=timeout or 600)
+    if isinstance(model, str) and model.startswith("hf:") and base_url is None:
+        from edgeorder.probe.checkpoint import Checkpoint
+
+        _of_no_effect(model, tokenizer=tokenizer, api_key=api_key, timeout=timeout)
+        return Checkpoint(model.removeprefix("hf:"), name, max_tokens or 100)
+    if is_hf(model) or tokenizer is not None:
+        _of_no_effect(type(model).__name__, base_url=base_url, api_key=api_key, timeout=timeout)
+        return HFModel(model, tokenizer, name, max_tokens or 100)
     if isinstance(model, str):
         from edgeorder.probe.endpoint import EndpointModel
 

@@ -201,4 +201,4 @@ def test_the_command_settles_an_order_quickly(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    assert "--quick is for --model local and one length" in capsys.readouterr().err
+    assert "--quick is for --model local or hf:PATH, and one length" in capsys.readouterr().err
