@@ -65,7 +65,9 @@ def test_each_block_of_the_readme_runs_alone_in_an_empty_folder(block: Block, tm
 
 def test_what_is_not_run_is_said_in_the_page_too() -> None:
     """A block that is not run has a reason, and they are few."""
-    skipped = [block for page in [README, *PAGES] for block in blocks_of(page) if block.kind == "python" and not runs(block)]
+    skipped = [
+        block for page in [README, *PAGES] for block in blocks_of(page) if block.kind == "python" and not runs(block)
+    ]
     assert len(skipped) <= 8
 
 
