@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 _FENCE = re.compile(
-    r"^(?:<!-- not run: (?P<why>.+?) -->\n)?(?P<indent> *)```(?P<kind>\w+)[^\n]*\n(?P<code>.*?)^ *```$", re.M | re.S
+    r"^(?:<!-- not run: (?P<why>.+?) -->\n)?(?P<indent> *)```(?P<kind>\w+)[^\n]*\n(?P<code>.*?)^ *```$",
+    re.MULTILINE | re.DOTALL,
 )
-_NEEDS = re.compile(r"^Needs `edgeorder(?:\[([\w,]+)\])?`", re.M)
+_NEEDS = re.compile(r"^Needs `edgeorder(?:\[([\w,]+)\])?`", re.MULTILINE)
 
 # What an import of an extra shows itself by. A page may use what it names and nothing else.
 MODULES = {
@@ -50,7 +51,7 @@ def blocks_of(page: Path) -> list[Block]:
     """Return the blocks of a page in their order."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(found["kind"], re.sub(f"^{found['indent']}", "", found["code"], flags=re.M), found["why"],
+        Block(found["kind"], re.sub(f"^{found['indent']}", "", found["code"], flags=re.MULTILINE), found["why"],
               text.count("\n", 0, found.start("code")) + 1)
         for found in _FENCE.finditer(text)
     ]  # fmt: skip

@@ -73,5 +73,5 @@ def test_what_is_not_run_is_said_in_the_page_too() -> None:
 
 def tidy(text: str) -> str:
     """Return text without blanks at the ends of lines and of itself, and with one time for all."""
-    lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+    lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
     return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "2026-12-01T12:00:00", lines)

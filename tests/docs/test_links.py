@@ -12,12 +12,12 @@ _LINK = re.compile(r"(?<!!)\[(?:[^\][]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 
 def prose(path: Path) -> str:
     """Return a page without its code."""
-    return re.sub(r"^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(path: Path) -> set[str]:
     """Return the anchors of a page, as the repository's page and the site both make them of headings."""
-    headings = re.findall(r"^#+ (.+)$", prose(path), re.M)
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
     return {re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
