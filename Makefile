@@ -10,7 +10,7 @@ LOWEST := $(VENV)-lowest
 LIGHT := $(VENV)-light
 RELEASE := $(VENV)-release
 
-.PHONY: demo test test-engines test-lowest test-light check dist newcomer bench bench-batches probe-demo clean
+.PHONY: demo test test-engines test-lowest test-light check dist newcomer bench bench-batches docs probe-demo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
@@ -58,12 +58,16 @@ bench: $(VENV)/.dev
 bench-batches: $(VENV)/.dev
 	$(BIN)/python benchmarks/batches.py
 
+# The site, in site/: open site/index.html, or serve the folder to search it.
+docs: $(VENV)/.docs
+	$(BIN)/properdocs build --strict --config-file .properdocs.yml
+
 # A real local model on made-up records: where in a block of 20 does it find the one that was asked for?
 probe-demo: $(VENV)/.probe
 	$(BIN)/edgeorder probe --model local --cases facts --questions 40 --fixed --cache .probe --out .probe/profile.json --report .probe/report.html
 
 clean:
-	rm -rf $(VENV) $(ENGINES) $(LOWEST) $(LIGHT) $(RELEASE) dist
+	rm -rf $(VENV) $(ENGINES) $(LOWEST) $(LIGHT) $(RELEASE) dist site
 
 # Dependency groups need pip 25.1.
 $(BIN)/python:
@@ -104,8 +108,12 @@ $(VENV)/.probe: pyproject.toml | $(BIN)/python
 	mkdir -p .probe
 	touch $@
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) --group docs
+	touch $@
+
 # torch first: asked for by its version it is the small CPU build where one is offered.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[all,local]' --group dev
-	touch $@ $(VENV)/.demo $(VENV)/.probe
+	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.probe

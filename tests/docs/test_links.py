@@ -1,0 +1,45 @@
+"""Links in what is read on the repository's page: README, documentation and the standard files."""
+
+import re
+from pathlib import Path
+
+import pytest
+from blocks import PAGES, ROOT
+
+FILES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")), *PAGES]
+_LINK = re.compile(r"(?<!!)\[(?:[^\][]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+
+
+def prose(path: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a page, as the repository's page and the site both make them of headings."""
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
+def test_links_lead_somewhere(path: Path) -> None:
+    """Every link to a file finds it, and its anchor in it; the site's own llms.txt aside, nothing else is guessed."""
+    for link in _LINK.findall(re.sub(r"`[^`\n]*`", "", prose(path))):
+        if link.startswith(("https://", "http://", "mailto:")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_readme_is_short() -> None:
+    """At most 900 words outside its code."""
+    assert len(prose(ROOT / "README.md").split()) <= 900
+
+
+def test_files_that_the_pages_name_are_there() -> None:
+    """Examples and benchmarks are named by paths that exist."""
+    for path in FILES:
+        for name in re.findall(r"\b((?:examples|benchmarks|tests)/[\w/]+\.(?:py|ipynb))", path.read_text("utf-8")):
+            assert (ROOT / name).exists(), f"{path.name} names {name}"
