@@ -115,5 +115,5 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 # torch first: asked for by its version it is the small CPU build where one is offered.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[all,local]' --group dev
+	$(PIP) --editable '.[all,local,hf]' --group dev
 	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.probe

@@ -101,10 +101,15 @@ __all__ = [
     "window",
 ]
 
+__version__: str
+"""Of the installed distribution, looked up when it is asked for."""
+
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
+    from importlib import import_module, metadata
 
+    if name == "__version__":
+        return metadata.version("edgeorder")
     if name not in _LAZY:
         raise AttributeError(f"module 'edgeorder' has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

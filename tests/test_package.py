@@ -5,11 +5,15 @@ import importlib
 import os
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+import edgeorder
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["edgeorder", "langchain_edgeorder", "llamaindex_edgeorder"]
@@ -141,6 +145,17 @@ def test_the_wheel_holds_three_typed_packages_and_nothing_else(wheel: Path) -> N
     assert tops == set(PACKAGES)
     assert all(f"{package}/py.typed" in names for package in PACKAGES)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert "edgeorder/probe/report.html" in names
+    parts = {name: (ROOT / name).exists() for name in names if ".dist-info" not in name}
+    assert all(parts.values()), parts
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert f"edgeorder-{told}.dist-info/METADATA" in names
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    """It is written in one place."""
+    assert edgeorder.__version__ == metadata.version("edgeorder")
+    assert (metadata.metadata("edgeorder")["License-Expression"]) == "MIT"
 
 
 @pytest.fixture(scope="module")
