@@ -8,7 +8,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from edgeorder.budget import Reserve, as_budget
 from edgeorder.chunk import ChunkView, Label, Locations, check_items
@@ -184,6 +184,12 @@ class Adapter(PlacementSettings):
         with self.harmless():
             return self.placed(items, await self.aplace(items, query, **request))
         return list(items)
+
+    def unchanged(self) -> Self:
+        """Return a placer that writes items as they came: what faces show in shadow mode that return no items."""
+        settings = {"order": "relevance", "reading": "off", "rank_by": "input", "rerank": None, "dedupe": "off"}
+        nothing = {"top_n": None, "min_score": None, "budget": None, "recorders": (), "shadow": False}
+        return self.model_copy(update={**settings, **nothing})
 
     @contextmanager
     def harmless(self) -> Iterator[None]:

@@ -33,15 +33,18 @@ class Ask(NamedTuple):
     query: str | None
     window: window
 
-    def do(self) -> Placement:
-        """Return the placement."""
-        with self.window:
+    def do(self) -> Placement | None:
+        """Return the placement; None where it failed and is only recorded."""
+        with self.window, self.placer.harmless():
             return self.placer.place(self.documents, self.query)
+        return None
 
-    async def ado(self) -> Placement:
+    async def ado(self) -> Placement | None:
         """The same, never blocking the event loop."""
         async with self.window:
-            return await self.placer.aplace(self.documents, self.query)
+            with self.placer.harmless():
+                return await self.placer.aplace(self.documents, self.query)
+        return None
 
 
 class AskText(NamedTuple):

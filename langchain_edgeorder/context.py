@@ -18,6 +18,7 @@ from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
 from edgeorder.placed import by_rank
 from edgeorder.prompting import as_prompt
+from edgeorder.register import Register
 from edgeorder.window import window
 from langchain_edgeorder.asking import Ask, Steps, adrive, drive, scores_of, with_scores
 from langchain_edgeorder.conversation import KEY, ConversationState, kept, knowing, messages_of, register_of
@@ -47,7 +48,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     Args:
         retriever: Any retriever, or any Runnable from a query to a list of documents.
-        placer: How they are placed; with layout `"numbered"` unless it says another.
+        placer: How they are placed; with layout `"numbered"` unless it says another. With `shadow=True` all of them
+            are shown as they were found, and what would be done is recorded.
         instruction: What stands before the block in the system message.
         query: A function or Runnable from the messages to the query, such as one that makes a follow-up question stand
             alone; without it the text of the last human message.
@@ -69,7 +71,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     ) -> None:
         super().__init__()
         self.retriever = retriever
-        self.placer = without_question(with_labels(placer))
+        placer = without_question(with_labels(placer))
+        self.placer = placer.unchanged() if placer.shadow else placer
+        self._shadow = placer if placer.shadow else None
         self.instruction = instruction
         self.strict = strict
         self._query = query if query is None or isinstance(query, Runnable) else RunnableLambda(query)
@@ -132,7 +136,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Keep what was found, ranked; with a budget it is placed when it is known what else the model receives."""
         if not query.strip():
             warn("there is no text to retrieve for, so no document was looked up")
-        documents, register = list(by_rank(found)), register_of(state)
+        if self._shadow is not None and found:
+            yield Ask(self._shadow, list(by_rank(found)), query, window(register=Register()))
+        documents, register = list(found if self._shadow else by_rank(found)), register_of(state)
         others = list(_contexts(state, _turn(state)).values())
         start = sum(other["n"] for other in others)
         entry: dict[str, Any] = {"turn": _turn(state), "start": start, "n": len(documents), "query": query}

@@ -65,7 +65,8 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
     Listed last, it sees what the model receives. What middlewares after it add belongs into the budget's reserve.
 
     Args:
-        placer: How documents are placed; with layout `"numbered"` unless it says another. Its budget is for one tool
+        placer: How documents are placed; with layout `"numbered"` unless it says another. With `shadow=True` messages
+            stay as they are, and what would be done is recorded. Its budget is for one tool
             result, or with `reserve_history` for all that the model receives.
         tools: The name of the tool that it is for, or a list of names; None for all.
         query_arg: The argument of the tool call that holds the query, for a scorer.
@@ -197,6 +198,10 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
     def _first(self, request: ToolCallRequest, found: Found) -> Steps[ToolMessage]:
         """Place one result within its share of what is left."""
         state, call, (message, documents) = request.state, request.tool_call, found
+        if self.placer.shadow:
+            if not isinstance(documents, str):
+                yield Ask(self.placer, documents, self._query(request), window(register=Register()))
+            return message
         messages = messages_of(state)
         beside, at = calls_beside(messages, call["id"] or "")
         n = max(1, len(beside))

@@ -95,7 +95,9 @@ class ContextPrompt(ChatPromptTemplate):
         context = asked.context
         if isinstance(context, list | tuple):
             placer = self._asking(asked)
-            context = placer.place(context, asked.query, reserve=asked.reserve if placer.budget else None)
+            with placer.harmless():
+                placed = placer.place(context, asked.query, reserve=asked.reserve if placer.budget else None)
+            context = placer.unchanged().place(context, asked.query) if placer.shadow else placed
         return self._messages(context, asked)
 
     @override
@@ -104,7 +106,9 @@ class ContextPrompt(ChatPromptTemplate):
         context = asked.context
         if isinstance(context, list | tuple):
             placer = self._asking(asked)
-            context = await placer.aplace(context, asked.query, reserve=asked.reserve if placer.budget else None)
+            with placer.harmless():
+                placed = await placer.aplace(context, asked.query, reserve=asked.reserve if placer.budget else None)
+            context = await placer.unchanged().aplace(context, asked.query) if placer.shadow else placed
         return self._messages(context, asked)
 
     def _read(self, kwargs: dict[str, Any]) -> "_Asked":
@@ -191,7 +195,8 @@ def context_prompt(
     the retriever, with a reserve for what this prompt adds.
 
     Args:
-        placer: How documents are placed; with layout `"numbered"` unless it says another.
+        placer: How documents are placed; with layout `"numbered"` unless it says another. With `shadow=True` all of
+            them are shown as they came, and what would be done is recorded.
         question: The question stands `"before"` or `"after"` the block, or on `"both"` sides; as the placer says
             without one.
         instruction: `"use_all"`, `"weak_slots"`, a text of your own, or a list of them; as the placer says without one.

@@ -1,0 +1,70 @@
+"""Shadow mode in faces that return no documents: what came in is sent, and what would be done is recorded."""
+
+import re
+
+import pytest
+from agents import calling, results, saying
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+
+from edgeorder import Budget, capture
+from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, context_prompt
+
+DOCUMENTS = [Document(f"{name} " * 20, id=name, metadata={"title": name}) for name in "abcdef"]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def shadow(**settings) -> EdgeOrder:
+    return EdgeOrder(order="reverse", layout="numbered", budget=Budget(60, words), shadow=True, **settings)
+
+
+@tool(response_format="content_and_artifact")
+def search(query: str) -> tuple[str, list[Document]]:
+    """Search."""
+    return "what the tool wrote", DOCUMENTS
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_tool_message_stays_as_it_is(whole):
+    """Its text and its artifact; the record says what would have been sent."""
+    model = saying(calling("q", "r", name="search"), "So.")
+    with capture() as records:
+        agent = create_agent(model, [search], middleware=[EdgeOrderMiddleware(shadow(), reserve_history=whole)])
+        agent.invoke({"messages": [HumanMessage("?")]})
+    sent = results(model.seen[1])
+    assert [(message.content, message.artifact) for message in sent] == [("what the tool wrote", DOCUMENTS)] * 2
+    assert [(record.shadow, record.order, len(record.placed) < 6) for record in records] == [
+        (True, "reverse", True)
+    ] * 2
+
+
+def test_a_system_message_shows_all_that_was_found():
+    """In the order in which it was found."""
+    model = saying("So.")
+    with capture() as records:
+        middleware = ContextMiddleware(RunnableLambda(lambda query: DOCUMENTS), shadow())
+        agent = create_agent(model, [], middleware=[middleware])
+        agent.invoke({"messages": [HumanMessage("?")]})
+    text = model.seen[0][0].text
+    assert re.findall(r"^\[(\d)\] (\w)$", text, re.MULTILINE) == [(str(n), name) for n, name in enumerate("abcdef", 1)]
+    assert [record.shadow for record in records if record.shadow] == [True]
+
+
+@pytest.mark.parametrize("budget", [60, 3])
+async def test_a_prompt_shows_all_that_came(budget):
+    """Also where the placement would have failed for want of room."""
+    placer = shadow().model_copy(update={"budget": Budget(budget, words)})
+    asked = {"context": DOCUMENTS, "question": "Which?"}
+    with capture() as records:
+        sync, later = context_prompt(placer).invoke(asked), await context_prompt(placer).ainvoke(asked)
+    assert sync == later
+    assert all(document.page_content.strip() in sync.to_string() for document in DOCUMENTS)
+    assert "Which?" in sync.to_string()
+    shadows = [record for record in records if record.shadow]
+    assert len(shadows) == (2 if budget == 60 else 0)
