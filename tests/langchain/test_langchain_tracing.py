@@ -11,8 +11,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from agents import calling, finding
+from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import LangChainTracer
 from langsmith import Client
@@ -20,7 +24,7 @@ from langsmith import Client
 from edgeorder import JsonlRecorder, Rerank, capture, explain, log_record, read_records, record_answer, trace
 from edgeorder.recorders import AnswerRecord
 from edgeorder.summarising import changes
-from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
+from langchain_edgeorder import EdgeOrder, EdgeOrderMiddleware, EdgeOrderRetriever
 
 
 def documents(n: int = 9) -> list[Document]:
@@ -72,6 +76,30 @@ def chains() -> dict[str, Any]:
     placer = EdgeOrder(order="bookend")
     step = RunnableLambda(lambda docs: placer.transform_documents(docs))
     return {"runnable": placer, "lambda": step, "sequence": RunnableLambda(lambda docs: docs) | placer}
+
+
+class Told(FakeMessagesListChatModel):
+    """Says its messages; a list of them, since tracers look into models."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> "Told":
+        return self
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_langsmith_gets_a_child_run_of_an_agent(langsmith: Any, is_async: bool) -> None:
+    """Each placement of the middleware that is sent is a run in the agent's trace."""
+    tracer, bodies = langsmith
+    search = finding(lambda query: documents(3))
+    model = Told(responses=[calling("a", "b"), AIMessage("So.")])
+    agent = create_agent(model, [search], middleware=[EdgeOrderMiddleware()])
+    asked, config = {"messages": [HumanMessage("?")]}, {"callbacks": [tracer]}
+    with capture() as records:
+        asyncio.run(agent.ainvoke(asked, config)) if is_async else agent.invoke(asked, config)
+    tracer.wait_for_futures()
+    runs = [run for run in map(json.loads, bodies) if run.get("name") == "edgeorder"]
+    assert len({run["id"] for run in runs}) == len(records) == 2
+    assert {run["trace_id"] for run in runs} == {record.trace_id for record in records}
+    assert len({run["trace_id"] for run in runs}) == 1
 
 
 @pytest.mark.parametrize("name", ["runnable", "lambda", "sequence"])
