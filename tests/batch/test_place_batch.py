@@ -68,7 +68,7 @@ def test_its_settings_are_the_keywords_of_place() -> None:
     assert list(PlaceSettings.__annotations__) == keywords
 
 
-@pytest.mark.filterwarnings("ignore:rank_by=")
+@pytest.mark.filterwarnings("ignore:.*rank_by=")
 @pytest.mark.parametrize("keywords", [{}, SETTINGS, {"rerank": length_scorer, "top_n": 2}, {"rank_by": "score"}])
 def test_a_row_gets_what_place_gives_for_it_alone(keywords: dict[str, Any]) -> None:
     """Every added cell, with the scorer's failure for one row as the error of that row."""
