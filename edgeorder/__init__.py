@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgeorder.finding import Finding
     from edgeorder.gold import Gold
     from edgeorder.logs import read_records
-    from edgeorder.longtext import PlacedText, aplace_text, place_text
+    from edgeorder.long_text import PlacedText, aplace_text, place_text
     from edgeorder.predicting import predict
     from edgeorder.recorders import JsonlRecorder, log_record
     from edgeorder.records import OrderRecord
@@ -42,9 +42,9 @@ _LAZY = {
     "explain": "edgeorder.explaining",
     "Gold": "edgeorder.gold",
     "JsonlRecorder": "edgeorder.recorders",
-    "PlacedText": "edgeorder.longtext",
-    "aplace_text": "edgeorder.longtext",
-    "place_text": "edgeorder.longtext",
+    "PlacedText": "edgeorder.long_text",
+    "aplace_text": "edgeorder.long_text",
+    "place_text": "edgeorder.long_text",
     "OrderRecord": "edgeorder.records",
     "log_record": "edgeorder.recorders",
     "message_counter": "edgeorder.tokens",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from langchain_core.documents import Document
 
 from edgeorder.budget import Budget, as_budget
-from edgeorder.longtext import PlacedText, aplace_text, place_text
+from edgeorder.long_text import PlacedText, aplace_text, place_text
 from edgeorder.placement import Placement
 from edgeorder.scorer import as_scorer
 from edgeorder.scoring import Rerank, Scored, Scorer, as_rerank

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from edgeorder.longtext import PlacedText
+from edgeorder.long_text import PlacedText
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
 from edgeorder.window import FULL, Already, line_of, share, window

@@ -395,7 +395,7 @@ class TestTexts:
         middleware = EdgeOrderMiddleware(plain(60), reserve_history=True, texts=True)
         with pytest.warns(EdgeOrderWarning, match="the conversation alone needs them"):
             agent_of(model, middleware, [log]).invoke({"messages": [HumanMessage("word " * 80)]})
-        assert results(model.seen[1])[0].content == "started\n[… 602 lines] disk full"
+        assert results(model.seen[1])[0].content == "[… 602 lines]\nfailed: disk full"
 
     def test_needs_a_budget(self):
         """Without a budget there is nothing to cut to."""

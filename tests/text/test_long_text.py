@@ -1,5 +1,6 @@
 """One long text in a small room: its two ends, the best of its middle, marks that say what is missing."""
 
+import asyncio
 import json
 import re
 import sys
@@ -12,7 +13,17 @@ from documents import LANGUAGES, document, fenced, json_text, log, markdown_tabl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeorder import Budget, BudgetError, CounterError, EdgeOrderWarning, Rerank, RerankError, aplace_text, place_text
+from edgeorder import (
+    Budget,
+    BudgetError,
+    CounterError,
+    EdgeOrderWarning,
+    Rerank,
+    RerankError,
+    aplace_text,
+    place_text,
+    window,
+)
 from edgeorder.text.words import terms
 
 sys.path.append(str(Path(__file__).parents[1] / "core"))
@@ -225,3 +236,27 @@ def test_work_grows_with_the_length(line: str) -> None:
 
     for share in (0.01, 0.5, 0.99):
         assert counted(4000, share) <= 5 * counted(1000, share) + 20_000
+
+
+class TestWindow:
+    """It draws from a window, and a full one is no error."""
+
+    def test_draws(self) -> None:
+        """Texts share a window with each other; with nothing left nothing stays."""
+        with window(Budget(100, words)) as shared:
+            assert place_text(LOG, None, 60).tokens + (shared.left or 0) == 100
+            assert place_text(LOG, None, Budget(90, words)).tokens > 20
+            place_text(LOG, None, Budget(90, words))
+            assert (shared.left or 0) >= 0
+        with window(0):
+            placed = place_text(LOG, None, Budget(5, words, reserve=9))
+            assert (placed.text, placed.tokens, placed.gone) == ("", 0, ((0, len(LOG)),))
+            assert place_text("", None, 5).gone == ()
+        with window(0, strict=True), pytest.raises(BudgetError, match="the window is full"):
+            place_text(LOG, None, 5)
+
+    async def test_many_at_once(self) -> None:
+        """However many are cut at once, together they stay within the window."""
+        async with window(Budget(150, words)) as shared:
+            placed = await asyncio.gather(*(aplace_text(LOG, None, Budget(60, words)) for _ in range(8)))
+        assert sum(one.tokens for one in placed) == 150 - (shared.left or 0) <= 150
