@@ -84,11 +84,12 @@ $(ENGINES)/.engines: pyproject.toml
 	$(ENGINES)/$(IN)/python -m pip install --quiet --editable '.[batch]' --group engines
 	touch $@
 
-# uv can choose the lowest versions, pip cannot. torch, which is not ours to choose, comes as for all other tests.
+# uv can choose the lowest versions, pip cannot. Files are copied, since nltk refuses links. torch, which is not ours to
+# choose, comes as for all other tests.
 $(LOWEST)/.lowest: pyproject.toml
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/$(IN)/python -m pip install --quiet 'uv>=0.9' torch==2.13.0
-	$(LOWEST)/$(IN)/python -m uv pip install --quiet --python $(LOWEST)/$(IN)/python --resolution lowest-direct --editable '.[all]' --group test
+	$(LOWEST)/$(IN)/python -m uv pip install --quiet --python $(LOWEST)/$(IN)/python --link-mode copy --resolution lowest-direct --editable '.[all]' --group test
 	touch $@
 
 $(LIGHT)/.light: pyproject.toml
