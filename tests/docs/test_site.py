@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -107,6 +109,26 @@ def test_llms_txt_lists_every_page(site: Path) -> None:
     assert listed == {
         str(path.relative_to(site)) for path in site.rglob("*.html") if path.name not in ("404.html", "index.html")
     }
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "edgeorder",
+        "langchain_edgeorder",
+        "llamaindex_edgeorder",
+        "edgeorder.rerank",
+        "edgeorder.probe",
+        "edgeorder.batch",
+    ],
+)
+def test_the_reference_has_every_public_name(site: Path, package: str) -> None:
+    """What a package exports stands in the reference, under the name that it is imported by."""
+    anchors = {anchor for path in (site / "reference").glob("*.html") for anchor in Page(path).anchors}
+    public = [name for name in dir(import_module(package)) if not name.startswith("_") and name != "annotations"]
+    exported = [name for name in public if package == "langchain_edgeorder" or name in import_module(package).__all__]
+    own = [name for name in exported if not isinstance(getattr(import_module(package), name), ModuleType)]
+    assert [name for name in own if f"{package}.{name}" not in anchors] == []
 
 
 PHONE, DESK = 390, 1280
