@@ -11,6 +11,7 @@ Run it: `pip install 'edgeorder[llamaindex,text]'`, then
 """
 
 import asyncio
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,7 +28,6 @@ from edgeorder import Budget, approximate_counter, window
 from llamaindex_edgeorder import EdgeOrderPostprocessor, cited, retriever_tool
 
 WINDOW = Budget(4000, approximate_counter())  # for all blocks of one run
-ROLES = {MessageRole.USER: "user", MessageRole.ASSISTANT: "model", MessageRole.TOOL: "search"}
 
 
 class HandbookRetriever(BaseRetriever):
@@ -64,7 +64,7 @@ SCRIPT = [
     calls("meals during a long stay"),
     says("Up to the limit of the city [1], or a flat from the third week [4] (scripted)."),
     calls("who approves a higher hotel limit"),
-    says("The head of your department, as [1] says (scripted)."),
+    says("Paying more is explained in [7] (scripted)."),
 ]
 
 
@@ -80,13 +80,14 @@ def scripted() -> MockFunctionCallingLLM:
 
 async def main() -> None:
     """Ask two questions in one context."""
+    warnings.filterwarnings("ignore", module="workflows")  # LlamaIndex warns that it does not save the memory itself
     placer = EdgeOrderPostprocessor(order="relevance")
     agent = FunctionAgent(tools=[retriever_tool(HandbookRetriever(), placer)], llm=scripted(), streaming=False)
     context, memory = Context(agent), ChatMemoryBuffer.from_defaults(token_limit=20_000)
     for question in ("What may my room in Geneva cost, for four weeks?", "Who may approve more?"):
         print(f"Question: {question}")
         with window(WINDOW) as shared:
-            result = await agent.run(question, ctx=context, memory=memory)
+            result: Any = await agent.run(question, ctx=context, memory=memory)
         for call in result.tool_calls:
             print(f"  search for {call.tool_kwargs['query']!r}:")
             for line in call.tool_output.content.splitlines():

@@ -24,7 +24,8 @@ class NumberedPostprocessor(BaseNodePostprocessor):
     the answer cites.
 
     Args:
-        placer: How they are placed; with layout `"numbered"` unless it says another that needs no frame around it.
+        placer: How they are placed; with layout `"numbered"` unless it says another that needs no frame around it. With
+            `shadow=True` the nodes come out untouched, without numbers.
     """
 
     placer: EdgeOrderPostprocessor = Field(default_factory=EdgeOrderPostprocessor)
@@ -43,13 +44,17 @@ class NumberedPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return numbered(nodes, labelled(self.placer).place(nodes, query_of(query_bundle)))
+        placer, query = labelled(self.placer), query_of(query_bundle)
+        return placer.placed_items(nodes, query) if placer.shadow else numbered(nodes, placer.place(nodes, query))
 
     @override
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return numbered(nodes, await labelled(self.placer).aplace(nodes, query_of(query_bundle)))
+        placer, query = labelled(self.placer), query_of(query_bundle)
+        if placer.shadow:
+            return await placer.aplaced_items(nodes, query)
+        return numbered(nodes, await placer.aplace(nodes, query))
 
 
 def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:

@@ -39,7 +39,8 @@ def retriever_tool(
 
     Args:
         retriever: Finds the nodes.
-        placer: How they are placed; with layout `"numbered"` unless it says another.
+        placer: How they are placed; with layout `"numbered"` unless it says another. With `shadow=True` all of them are
+            shown as they were found, and what would be done is recorded.
         name: What the LLM calls it.
         description: What the LLM is told of it.
         already: What stands for a chunk that the agent's messages hold word for word, see `window`.
@@ -50,15 +51,20 @@ def retriever_tool(
     """
     placer = labelled(EdgeOrderPostprocessor() if placer is None else placer)
     window(register=Register(), already=already)  # checked
+    shows = placer.unchanged() if placer.shadow else placer
 
     async def search(ctx: Context, query: str) -> ToolOutput:
         nodes = await retriever.aretrieve(query)
+        if placer.shadow:
+            with placer.harmless():
+                async with window(register=Register()):
+                    await placer.aplace(nodes, query)
         shown = [] if already == "send" else await _texts(ctx, query)
         # One after the other, so that none gives a number that another one is giving.
         async with _placing.setdefault(ctx.store, asyncio.Lock()):
             register = Register.from_dict(await ctx.store.get(KEY, default={}))
             async with window(register=register, already=already, shown=shown):
-                placement = await placer.aplace(nodes, query)
+                placement = await shows.aplace(nodes, query)
             await ctx.store.set(KEY, register.to_dict())
         return ToolOutput(
             tool_name=name,

@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import Context, JsonSerializer
 from talking import PLAIN, Letters, Scripted, calling, numbers, results, saying, words
 
-from edgeorder import Budget, EdgeOrderWarning, Register, capture, window
+from edgeorder import Budget, EdgeOrderWarning, Placement, Register, capture, window
 from edgeorder.rendering import split_block
 from llamaindex_edgeorder import EdgeOrderPostprocessor, NumberedPostprocessor, cited, retriever_tool, room
 
@@ -235,3 +235,37 @@ class TestChatEngines:
         loaded = NumberedPostprocessor.from_dict(post.to_dict())
         assert loaded.placer.budget == 500
         assert loaded.placer.order == "bookend"
+
+    @pytest.mark.parametrize("asynchronous", [False, True])
+    async def test_shadow(self, asynchronous: bool) -> None:
+        """In shadow mode the nodes come out untouched, and the record says what would have been sent."""
+        nodes = Letters().retrieve("ABC")
+        post = NumberedPostprocessor(placer=EdgeOrderPostprocessor(shadow=True, top_n=2, **PLAIN))
+        with capture() as records:
+            out = await post.apostprocess_nodes(nodes) if asynchronous else post.postprocess_nodes(nodes)
+        assert all(one is other for one, other in zip(out, nodes, strict=True))
+        assert [chunk.id for chunk in records[0].placed] == ["A", "B"]
+
+
+async def test_a_shadowed_search_shows_what_was_found() -> None:
+    """A tool in shadow mode shows all nodes as they were found, and records what would be done."""
+    llm = Scripted(calling("ABC"), saying("So [3]."))
+    placer = EdgeOrderPostprocessor(shadow=True, top_n=1, **PLAIN)
+    agent = FunctionAgent(tools=[retriever_tool(Letters(), placer)], llm=llm, streaming=False)
+    with capture() as records:
+        result = await agent.run("Why?")
+    assert numbers(llm.seen[-1]) == [[1, 2, 3]]
+    assert [node.node_id for node in cited(result)] == ["C"]
+    assert [chunk.id for chunk in records[0].placed] == ["A"]
+
+
+async def test_placements_are_saved_with_the_context() -> None:
+    """A placement goes through the context's JSON and is the same placement afterwards."""
+    agent = agent_of(Scripted())
+    placement = EdgeOrderPostprocessor(budget=Budget(30, words), layout="numbered").place(Letters().retrieve("ABC"))
+    ctx = Context(agent)
+    await ctx.store.set("placement", placement.to_dict())
+    loaded = Context.from_dict(agent, ctx.to_dict(serializer=JsonSerializer()), serializer=JsonSerializer())
+    again = Placement.from_dict(await loaded.store.get("placement"))
+    assert again == placement
+    assert again.text == placement.text
