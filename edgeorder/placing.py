@@ -86,7 +86,7 @@ def place(
         ranks, cuts, room, wanted = _prepared(call)
         scores = judged(plan.rerank, query, wanted) if wanted else ()
         settled = settle(call, ranks, cuts, room, scores)
-        if shared is None or shared.taken(call, settled):
+        if shared is None or call.circumstances.shadow or shared.taken(call, settled):
             return _delivered(call, settled, recorders)
 
 
@@ -126,7 +126,7 @@ async def aplace(
             ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
             scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
             settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
-        if shared is None or shared.taken(call, settled):
+        if shared is None or call.circumstances.shadow or shared.taken(call, settled):
             break
     for message in messages:
         warn(message)

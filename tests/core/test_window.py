@@ -23,6 +23,7 @@ from edgeorder import (
     tiktoken_counter,
     window,
 )
+from edgeorder.tracing import within
 
 
 def words(text: str) -> int:
@@ -47,6 +48,15 @@ class TestShared:
             assert placement.record.room == 20
             assert "the window around had 20 tokens left" in placement.record.notes
         assert len(place(chunks(8, 8, 8))) == 3
+
+    async def test_what_is_only_recorded_takes_nothing(self):
+        """In shadow mode a placement is as it would be in what is left, and leaves tokens and numbers to others."""
+        register = Register()
+        with window(Budget(12, words), register=register, strict=True) as shared, within(None, shadow=True):
+            assert len(place(chunks(8, 8))) == len(await aplace(chunks(8, 8))) == 1
+            with pytest.warns(EdgeOrderWarning, match="all 1 chunks were dropped"):
+                place(chunks(20))
+        assert (shared.left, register) == (12, Register())
 
     def test_own_budgets_hold_too(self):
         """A placer with a budget of its own has the smaller of both, with its own reserve and policy."""
