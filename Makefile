@@ -50,6 +50,7 @@ newcomer: dist
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placing.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/text.py
 	$(BIN)/python benchmarks/reranking.py
 	$(BIN)/python benchmarks/power.py
 	$(BIN)/python benchmarks/deciding.py
