@@ -1,10 +1,12 @@
 """`overflow="compress"` at work: which chunks are read, and what stays of them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from edgeorder.compression import Compression
-from edgeorder.filling import REACH, Whole
 from edgeorder.packing import Load, Packer, Scale, Skip
+
+if TYPE_CHECKING:
+    from edgeorder.compression import Compression
 
 
 class Compress(Packer):
@@ -21,6 +23,10 @@ class Compress(Packer):
         self._compression: Compression | None = None
 
     def wanted(self, room: int) -> Sequence[str]:
+        # The reader of text is loaded where text is read: most calls never compress.
+        from edgeorder.compression import Compression
+        from edgeorder.filling import REACH, Whole
+
         room -= self._frame
         scale = self.scale
         skipped = Skip(scale, self.ranks).pack(room, scale.layout.echo)
