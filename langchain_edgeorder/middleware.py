@@ -267,7 +267,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             update["messages"], own["register"] = anew, register.to_dict()
             request = knowing(request.override(messages=messages), {"register": own["register"]})
             over = 0 if gauge is None else gauge.request(request) - gauge.limit
-        if gauge is not None and over > 0:
+        if gauge is not None and over > 0 and not self.placer.shadow:
             self._tell(gauge.limit, over)
         return request, {**update, KEY: own} if own else update
 

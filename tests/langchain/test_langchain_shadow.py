@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from agents import calling, results, saying
+from agents import asked, calling, results, saying
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
@@ -44,6 +44,17 @@ def test_a_tool_message_stays_as_it_is(whole):
     ] * 2
 
 
+@pytest.mark.parametrize("way", ["sync", "async", "stream"])
+def test_a_strict_window_fails_no_run(way):
+    """What would be done is only recorded, also where the conversation alone exceeds the budget."""
+    model = saying(calling("q", "r", name="search"), "So.")
+    middleware = EdgeOrderMiddleware(shadow(), reserve_history=True, strict=True)
+    with capture() as records:
+        asked(create_agent(model, [search], middleware=[middleware]), way, [HumanMessage("word " * 80)])
+    assert [message.content for message in results(model.seen[1])] == ["what the tool wrote"] * 2
+    assert [record.shadow for record in records] == [True] * 2
+
+
 def test_a_system_message_shows_all_that_was_found():
     """In the order in which it was found."""
     model = saying("So.")
@@ -60,9 +71,9 @@ def test_a_system_message_shows_all_that_was_found():
 async def test_a_prompt_shows_all_that_came(budget):
     """Also where the placement would have failed for want of room."""
     placer = shadow().model_copy(update={"budget": Budget(budget, words)})
-    asked = {"context": DOCUMENTS, "question": "Which?"}
+    values = {"context": DOCUMENTS, "question": "Which?"}
     with capture() as records:
-        sync, later = context_prompt(placer).invoke(asked), await context_prompt(placer).ainvoke(asked)
+        sync, later = context_prompt(placer).invoke(values), await context_prompt(placer).ainvoke(values)
     assert sync == later
     assert all(document.page_content.strip() in sync.to_string() for document in DOCUMENTS)
     assert "Which?" in sync.to_string()
