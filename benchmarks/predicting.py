@@ -1,7 +1,7 @@
 """Does `predict` tell which setting a model reads best, before it is asked?
 
-Twelve settings that are named here beforehand (4 orders x top 5, 10, 20) are predicted from a profile of one half of
-the questions, and measured on the other half. Told are the correlation of predicted and measured accuracy, beside the
+Twelve settings that are named here beforehand (4 orders x top 5, 10, 20) are predicted from a profile of some questions
+(--learned), and measured on others. Told are the correlation of predicted and measured accuracy, beside the
 split-half correlation of the measured ones themselves (which no prediction can beat by much), and the regret: what
 is lost by taking the setting that is predicted best instead of the one that is.
 
