@@ -106,7 +106,8 @@ SHOWN: list[Any] = [  # whose text can be made
         Pair([1], {2}),
     ),
     *(np.int64(3), np.uint8(3), np.float32(1.5), np.float64("nan"), np.longdouble(1), np.bool_(True), np.complex64(1j)),
-    *(np.str_("a"), np.bytes_(b"a"), np.datetime64("2020"), np.datetime64("2020-01-01T00", "ns"), np.datetime64("NaT")),
+    *(np.str_("a"), np.bytes_(b"a"), np.datetime64("2020"), np.datetime64("2020-01-01T00", "ns")),
+    np.datetime64("NaT", "s"),  # without a unit NumPy 2.5 warns
     *(np.timedelta64(1, "D"), np.array([1, 2]), np.array([]), np.array(5), np.array([0.5]), np.array([float("nan")])),
     *(np.array([[1], [2]]), np.array(["a", None], dtype=object), np.array([(1, "a")], dtype=[("n", int), ("t", "U1")])),
     *(np.ma.masked, np.ma.array([1, 2], mask=[True, False]), NotAvailable(), NoComparison(), NoHash(), NoNumber()),

@@ -191,7 +191,7 @@ def test_a_value_that_cannot_be_compared_is_its_own_source() -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", [None, float("nan"), "", np.float64("nan"), np.datetime64("NaT"), [], {}, np.array([])]
+    "missing", [None, float("nan"), "", np.float64("nan"), np.datetime64("NaT", "s"), [], {}, np.array([])]
 )
 def test_missing_sources_group_nothing(missing: Any) -> None:
     """Empty values and all kinds of "not a number" name no document."""
