@@ -97,7 +97,7 @@ class ContextPrompt(ChatPromptTemplate):
             placer = self._asking(asked)
             with placer.harmless():
                 placed = placer.place(context, asked.query, reserve=asked.reserve if placer.budget else None)
-            context = placer.unchanged().place(context, asked.query) if placer.shadow else placed
+            context = placer.unchanged().place(list(context), asked.query) if placer.shadow else placed
         return self._messages(context, asked)
 
     @override
@@ -108,7 +108,7 @@ class ContextPrompt(ChatPromptTemplate):
             placer = self._asking(asked)
             with placer.harmless():
                 placed = await placer.aplace(context, asked.query, reserve=asked.reserve if placer.budget else None)
-            context = await placer.unchanged().aplace(context, asked.query) if placer.shadow else placed
+            context = await placer.unchanged().aplace(list(context), asked.query) if placer.shadow else placed
         return self._messages(context, asked)
 
     def _read(self, kwargs: dict[str, Any]) -> "_Asked":

@@ -59,6 +59,7 @@ def retriever_tool(
             with placer.harmless():
                 async with window(register=Register()):
                     await placer.aplace(nodes, query)
+            nodes = list(nodes)  # as they came, whatever placed them before
         shown = [] if already == "send" else await _texts(ctx, query)
         # One after the other, so that none gives a number that another one is giving.
         async with _placing.setdefault(ctx.store, asyncio.Lock()):

@@ -79,3 +79,10 @@ async def test_a_prompt_shows_all_that_came(budget):
     assert "Which?" in sync.to_string()
     shadows = [record for record in records if record.shadow]
     assert len(shadows) == (2 if budget == 60 else 0)
+
+
+def test_a_list_that_was_placed_before_is_shown_as_it_came():
+    """Its positions count here, and not its ranks."""
+    placed = EdgeOrder(order="reverse").transform_documents(DOCUMENTS)
+    text = context_prompt(shadow()).invoke({"context": placed, "question": "Which?"}).to_string()
+    assert re.findall(r"^(?:Human: )?\[\d\] (\w)$", text, re.MULTILINE) == list("fedcba")
