@@ -203,7 +203,7 @@ def reranking(n: int) -> None:
                         place(list(map(Chunk, chunks)), query=query, rerank=scorer, top_n=5)
 
                 calls = (lambda: place_batch(table), by_row)  # noqa: B023 - called within the round
-                rounds = [[walls_and_work(call) for call in calls] for _ in range(2)]
+                rounds = [[walls_and_work(call) for call in calls] for _ in range(2 if n < 200 else 1)]  # minutes each
                 together, alone = map(min, zip(*rounds, strict=True))
                 kind = type(scorer).__name__ + (f", batches of {scorer.batch_size}" if scorer.batch_size == 32 else "")
                 wall, spent = (ours / theirs for ours, theirs in zip(alone, together, strict=True))
