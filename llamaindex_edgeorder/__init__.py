@@ -2,12 +2,10 @@
 
 from importlib import import_module
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 
-try:
+with optional("llama-index-core", "llamaindex"):
     import_module("llama_index.core")
-except ImportError as error:
-    raise missing_extra("llama-index-core", "llamaindex") from error
 
 from llamaindex_edgeorder.events import OrderEvent
 from llamaindex_edgeorder.numbered import NumberedPostprocessor, cited
