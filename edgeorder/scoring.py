@@ -279,8 +279,7 @@ def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, secon
     # A warning that the caller made an error, or a call for a person, is no failure of the scorer.
     if isinstance(error, EdgeOrderWarning | ReviewNeeded):
         raise error
-    from edgeorder.causes import presentable
-    from edgeorder.masking import masked
+    from edgeorder.masking import masked, presentable
 
     cause, message = presentable(error), masked(str(error))
     if rerank.on_error == "raise":

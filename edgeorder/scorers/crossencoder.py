@@ -12,9 +12,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from edgeorder.alerts import warn
-from edgeorder.causes import presentable
 from edgeorder.errors import RerankError
 from edgeorder.extras import optional
+from edgeorder.masking import presentable
 from edgeorder.scorers.batches import in_batches
 from edgeorder.scorers.checks import check_whole
 from edgeorder.scorers.hub import as_folder, hub_failure

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from edgeorder.causes import chain, presentable
 from edgeorder.errors import RerankError
 from edgeorder.extras import optional
-from edgeorder.masking import masked
+from edgeorder.masking import chain, masked, presentable
 
 
 class MissingFileError(RerankError):

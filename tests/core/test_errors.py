@@ -2,8 +2,7 @@
 
 import pytest
 
-from edgeorder.causes import presentable
-from edgeorder.masking import masked
+from edgeorder.masking import masked, presentable
 
 
 @pytest.mark.parametrize(
