@@ -6,8 +6,8 @@ from typing import Any
 
 def only_chats(model: Any) -> bool:
     """Say whether a model takes messages (`achat`, and `chat` where it can be asked without waiting) and no prompt."""
-    takes_prompts = callable(model) or any(hasattr(model, name) for name in ("complete", "acomplete", "invoke", "ainvoke"))
-    return not takes_prompts and callable(getattr(model, "achat", None))
+    prompted = callable(model) or any(hasattr(model, name) for name in ("complete", "acomplete", "invoke", "ainvoke"))
+    return not prompted and callable(getattr(model, "achat", None))
 
 
 def as_messages(model: Any, prompt: str) -> list[Any]:

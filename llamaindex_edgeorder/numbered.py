@@ -1,18 +1,20 @@
 """Nodes with the number that each passage has, for faces of LlamaIndex that know nothing but nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.bridge.pydantic import Field, model_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from typing_extensions import override
 
-from edgeorder.alerts import warn
+from edgeorder.placed import Placed
 from edgeorder.placement import Placement
-from edgeorder.register import Register
 from edgeorder.rendering import as_layout
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor, query_of
+
+KEY = "edgeorder"
+"""The key in the metadata of a copy: what the record says of its node."""
 
 
 class NumberedPostprocessor(BaseNodePostprocessor):
@@ -74,56 +76,39 @@ def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:
     return placer
 
 
-def numbered(nodes: list[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
+def numbered(nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
     """Return the passages of a placement as nodes; the metadata key "edgeorder" has what the record says of each."""
     layout, view = placement.call.plan.layout, placement.call.view
     found: list[NodeWithScore] = []
     for passage, record in zip(placement.block.passages, placement.record.placed, strict=True):
-        node = nodes[passage.index]
-        metadata = {**node.node.metadata, "edgeorder": record.annotation()}
-        copy = TextNode(
-            id_=node.node.node_id,
-            text=layout.part(view, passage.index, placement.texts.get(passage.index), passage.number),
-            metadata=metadata,
-            relationships=node.node.relationships,
-            text_template="{content}",  # the label is in the text, and the metadata that the template showed
-            excluded_llm_metadata_keys=list(metadata),
-            excluded_embed_metadata_keys=list(metadata),
-        )
-        found.append(NodeWithScore(node=copy, score=node.score))
-    return found
+        text = layout.part(view, passage.index, placement.texts.get(passage.index), passage.number)
+        found.append(_showing(nodes[passage.index], text, record.annotation()))
+    return Placed(found, placement)
 
 
-def cited(result: Any) -> list[NodeWithScore]:
-    """Return the nodes that an answer cites, in the order of its citations.
-
-    Args:
-        result: What a query or chat engine returned, with nodes of `NumberedPostprocessor`; or an agent, with tools of
-            `retriever_tool`.
-
-    A citation whose node is not among those of this result, as it was shown in an earlier turn, is warned of;
-    `Register.sources` knows its id.
-    """
-    register = Register()
-    nodes: dict[int, NodeWithScore] = {}
-    for node in _nodes_of(result):
-        number = (node.metadata.get("edgeorder") or {}).get("number")
-        if number is not None:
-            nodes.setdefault(number, node)
-    answer = getattr(result, "response", result)
-    text = getattr(answer, "content", None) or str(answer)
-    highest = max(nodes, default=0)
-    register.update({f"{number}": {"number": number} for number in range(1, highest + 1)})
-    asked = register.cited(text)
-    if lost := [number for number in asked if number not in nodes]:
-        warn(f"the nodes of {lost} were shown in earlier turns: Register.sources knows their ids")
-    return [nodes[number] for number in asked if number in nodes]
+def _showing(node: NodeWithScore, text: str, note: Mapping[str, Any]) -> NodeWithScore:
+    """Return a copy of a node of which the LLM gets just this text: it holds what the metadata template showed, too."""
+    inner = node.node.model_copy(update={"metadata": {**node.node.metadata, KEY: dict(note)}})
+    shown = as_it_is(inner, text)
+    if shown.get_content(MetadataMode.LLM).strip() != text.strip():  # a class of its own that writes something else
+        base = {name: getattr(inner, name) for name in BaseNode.model_fields}
+        shown = as_it_is(TextNode(**base), text)
+    return node.model_copy(update={"node": shown})
 
 
-def _nodes_of(result: Any) -> Iterable[NodeWithScore]:
-    """Yield the nodes that a result was made from."""
-    yield from getattr(result, "source_nodes", None) or ()
-    for call in getattr(result, "tool_calls", None) or ():
-        output = getattr(getattr(call, "tool_output", None), "raw_output", None)
-        if isinstance(output, list):
-            yield from (node for node in output if isinstance(node, NodeWithScore))
+def as_it_is(node: BaseNode, text: str) -> BaseNode:
+    """Return a node, which is changed, that shows a text without anything around it."""
+    if (resource := getattr(node, "text_resource", None)) is not None:
+        node.text_resource = resource.model_copy(update={"text": text})  # type: ignore[attr-defined]
+    else:
+        node.set_content(text)
+    if hasattr(node, "text_template"):
+        node.text_template = "{content}"
+    keys = list(node.metadata)
+    node.excluded_embed_metadata_keys = keys
+    node.excluded_llm_metadata_keys = keys
+    if isinstance(node, ImageNode):
+        # Where images are sent, LlamaIndex sends no text of an image's node but that of its metadata.
+        node.excluded_llm_metadata_keys = [key for key in keys if key != KEY]
+        node.metadata_template = text.replace("{", "{{").replace("}", "}}")
+    return node
