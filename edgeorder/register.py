@@ -151,10 +151,17 @@ class Register:
         """Return the register that `to_dict` made.
 
         Raises:
-            TypeError: For a chunk with an unknown field, or without a number.
+            TypeError: For anything else: a chunk with an unknown field, or without a number from 1 on.
         """
         register = cls()
-        register.add({key: Source(**source) for key, source in data.items()})
+        try:
+            sources = {key: Source(**source) for key, source in data.items()}
+        except (AttributeError, TypeError) as error:
+            raise TypeError(f"this is no register, as Register.to_dict() writes it: {data!r:.80} ({error})") from error
+        for key, source in sources.items():
+            if type(source.number) is not int or source.number < 1:
+                raise TypeError(f"a number in a register counts from 1, and {key!r} has {source.number!r:.80}")
+        register.add(sources)
         return register
 
 

@@ -33,6 +33,13 @@ class Running:
 _running: dict[Any, Running] = {}
 
 
+def _known(data: Any) -> Register:
+    try:
+        return Register.from_dict(data)
+    except TypeError as error:
+        raise TypeError(f"edgeorder keeps its numbers in the context under {KEY!r}: {error}") from error
+
+
 @asynccontextmanager
 async def conversation(ctx: Context) -> AsyncIterator[tuple[Register, asyncio.Lock]]:
     """Give the register of a conversation, and the lock of those who give numbers; at the end the context has them.
@@ -44,7 +51,7 @@ async def conversation(ctx: Context) -> AsyncIterator[tuple[Register, asyncio.Lo
     running = _running.setdefault(store, Running())
     running.calls += 1  # before the first wait: the register stays as long as anybody may still read an old one
     try:
-        known, around = Register.from_dict(await store.get(KEY, default={})), registered()
+        known, around = _known(await store.get(KEY, default={})), registered()
         if around is not None:
             running.register = around
         elif running.register is None:

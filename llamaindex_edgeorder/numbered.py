@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llama_index.core.bridge.pydantic import Field, model_validator
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.bridge.pydantic import Field, SerializeAsAny, model_validator
 from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from typing_extensions import override
 
 from edgeorder.placed import Placed
 from edgeorder.placement import Placement
 from edgeorder.rendering import as_layout
+from llamaindex_edgeorder.component import Component
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor, query_of
 
 KEY = "edgeorder"
 """The key in the metadata of a copy: what the record says of its node."""
 
 
-class NumberedPostprocessor(BaseNodePostprocessor):
+class NumberedPostprocessor(Component):
     """Place nodes and write each one's label into it, so that chat and query engines show numbered passages.
 
     The nodes that come out are copies whose text is the passage as the block has it, `[1] title - source` first: joined
@@ -30,12 +30,17 @@ class NumberedPostprocessor(BaseNodePostprocessor):
             `shadow=True` the nodes come out untouched, without numbers.
     """
 
-    placer: EdgeOrderPostprocessor = Field(default_factory=EdgeOrderPostprocessor)
+    placer: SerializeAsAny[EdgeOrderPostprocessor] = Field(default_factory=EdgeOrderPostprocessor)
 
     @model_validator(mode="after")
     def _check(self) -> "NumberedPostprocessor":
         labelled(self.placer)
         return self
+
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        self.placer.__getstate__()  # raises where a setting cannot be pickled, which LlamaIndex would only leave out
+        return super().__getstate__()
 
     @classmethod
     @override
@@ -63,8 +68,11 @@ def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:
     """Return the placer, its passages numbered unless it says how the block is written.
 
     Raises:
+        TypeError: For something else than an `EdgeOrderPostprocessor`.
         ValueError: If the block is more than its passages with a blank line between them, as engines join nodes.
     """
+    if not isinstance(placer, EdgeOrderPostprocessor):
+        raise TypeError(f"placer must be an EdgeOrderPostprocessor, not {placer!r:.80}")
     if placer.layout is None:
         placer = placer.model_copy(update={"layout": "numbered"})
     layout = as_layout(placer.layout)

@@ -46,8 +46,10 @@ def retriever_tool(
         return_direct: Whether the run ends with its result.
 
     Raises:
+        TypeError: For something else than a retriever and an `EdgeOrderPostprocessor`.
         ValueError: For a layout that has no numbers, or a prompt, which would show the question a second time.
     """
+    _check(retriever, "aretrieve", "a retriever", "index.as_retriever()")
     placer = labelled(EdgeOrderPostprocessor() if placer is None else placer)
     window(register=Register(), already=already)  # checked
     shows = placer.unchanged() if placer.shadow else placer
@@ -89,7 +91,11 @@ def query_engine_tool(
         name: What the LLM calls it.
         description: What the LLM is told of it.
         return_direct: Whether the run ends with its answer.
+
+    Raises:
+        TypeError: For something else than a query engine.
     """
+    _check(engine, "aquery", "a query engine", "index.as_query_engine()")
 
     async def ask(ctx: Context, query: str) -> ToolOutput:
         async with conversation(ctx) as (register, _):
@@ -100,6 +106,11 @@ def query_engine_tool(
         return ToolOutput(tool_name=name, content=str(response), raw_input={"query": query}, raw_output=response)
 
     return _tool(ask, name, description, return_direct)
+
+
+def _check(given: Any, method: str, what: str, of_index: str) -> None:
+    if not callable(getattr(given, method, None)):
+        raise TypeError(f"give {what}, such as {of_index}, not {given!r:.80}")
 
 
 def _tool(function: Any, name: str, description: str, return_direct: bool) -> FunctionTool:

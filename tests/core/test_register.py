@@ -244,8 +244,16 @@ class TestWhatItKnows:
             assert search(loaded, "CD").startswith("[3]\nText C.\n\n[4]")
             assert loaded != register
         assert Register.from_dict({}) == Register()
-        with pytest.raises(TypeError):
-            Register.from_dict({"abc": {"colour": "red"}})
+
+    @pytest.mark.parametrize(
+        "wrong",
+        ["mine", 5, None, [1], {"a": 5}, {"a": {}}, {"a": {"colour": "red"}}]
+        + [{"a": {"number": number}} for number in ("1", 0, -3, True, 1.5, None)],
+    )
+    def test_what_is_no_register(self, wrong):
+        """What somebody else wrote is named, whole or by the chunk."""
+        with pytest.raises(TypeError, match=r"this is no register, as Register\.to_dict|counts from 1, and 'a' has"):
+            Register.from_dict(wrong)
 
     def test_branches(self):
         """Branches that are filled at once give no number twice, and what they gave can be brought together."""

@@ -230,6 +230,19 @@ class TestEngines:
         assert numbers(llm.seen[-1])[-1] == [2, 1]
 
 
+async def test_a_key_of_the_context_that_is_the_users() -> None:
+    """What stands there and is no register is named, not written over."""
+    llm = Scripted(calling("A"), saying("So."))
+    agent = FunctionAgent(tools=[retriever_tool(Letters(), PLACER)], llm=llm, streaming=False)
+    ctx: Any = Context(agent)
+    await ctx.store.set("edgeorder", "mine")
+    await agent.run("Why?", ctx=ctx)
+    assert results(llm.seen[-1])[0].startswith(
+        "edgeorder keeps its numbers in the context under 'edgeorder': this is no"
+    )
+    assert await ctx.store.get("edgeorder") == "mine"
+
+
 async def test_lines_draw_from_the_window() -> None:
     """What a search says that shows nothing is taken too, as far as there is room for it."""
     tool = retriever_tool(Letters(), PLACER)
