@@ -97,14 +97,14 @@ def numbered(nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeW
 def _showing(node: NodeWithScore, text: str, note: Mapping[str, Any]) -> NodeWithScore:
     """Return a copy of a node of which the LLM gets just this text: it holds what the metadata template showed, too."""
     inner = node.node.model_copy(update={"metadata": {**node.node.metadata, KEY: dict(note)}})
-    shown = as_it_is(inner, text)
+    shown = _as_it_is(inner, text)
     if shown.get_content(MetadataMode.LLM).strip() != text.strip():  # a class of its own that writes something else
         base = {name: getattr(inner, name) for name in BaseNode.model_fields}
-        shown = as_it_is(TextNode(**base), text)
+        shown = _as_it_is(TextNode(**base), text)
     return node.model_copy(update={"node": shown})
 
 
-def as_it_is(node: BaseNode, text: str) -> BaseNode:
+def _as_it_is(node: BaseNode, text: str) -> BaseNode:
     """Return a node, which is changed, that shows a text without anything around it."""
     if (resource := getattr(node, "text_resource", None)) is not None:
         node.text_resource = resource.model_copy(update={"text": text})  # type: ignore[attr-defined]
