@@ -188,15 +188,19 @@ def line_of(placement: Placement) -> str:
     return "No document that was found is good enough." if reasons else "No document was found."
 
 
-def said(placement: Placement) -> str:
+def said(placement: Placement, *, draws: bool = True) -> str:
     """Return what an agent reads of a placement: its text, else a line, which draws from the windows around too.
 
     A line is said even where less is left than it needs: then it takes all that is left.
+
+    Args:
+        placement: The placement.
+        draws: Whether a line draws; not that of a draft.
     """
     if placement.indices:
         return placement.text
     line, weighed = line_of(placement), placement.settled.weighed
-    if weighed is not None:
+    if draws and weighed is not None:
         tokens = weighed.counter(line)
         while (shared := share()) is not None and not shared.take(min(tokens, shared.left or 0)):
             pass  # others have taken it meanwhile

@@ -21,9 +21,9 @@ class NumberedPostprocessor(Component):
     """Place nodes and write each one's label into it, so that chat and query engines show numbered passages.
 
     The nodes that come out are copies whose text is the passage as the block has it, `[1] title - source` first: joined
-    by the engine they are the block that was counted. Last among the `node_postprocessors`; inside
-    `with window(register=register):` a chunk keeps its number over all turns. `cited(response)` gives the nodes that
-    the answer cites.
+    by the engine they are the block that was counted. All else stays, images too. Last among the `node_postprocessors`;
+    inside `with window(register=register):` a chunk keeps its number over all turns. `cited(response)` gives the nodes
+    that the answer cites.
 
     Args:
         placer: How they are placed; with layout `"numbered"` unless it says another that needs no frame around it. With
