@@ -7,6 +7,7 @@ from llama_index.core.bridge.pydantic import Field, SerializeAsAny, model_valida
 from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from typing_extensions import override
 
+from edgeorder.chunk import Wrapped
 from edgeorder.placed import Placed
 from edgeorder.placement import Placement
 from edgeorder.rendering import as_layout
@@ -84,9 +85,18 @@ def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:
     return placer
 
 
-def numbered(nodes: Sequence[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
-    """Return the passages of a placement as nodes; the metadata key "edgeorder" has what the record says of each."""
+def numbered(nodes: Sequence[NodeWithScore], placement: Placement, *, whole: bool = False) -> list[NodeWithScore]:
+    """Return the passages of a placement as nodes; the metadata key "edgeorder" has what the record says of each.
+
+    Args:
+        nodes: What was placed.
+        placement: What came of it.
+        whole: Whether a passage that the block only points at is given as it stands above.
+    """
     layout, view = placement.call.plan.layout, placement.call.view
+    if whole and view.above:
+        view = Wrapped(view)
+        view.above = frozenset()
     found: list[NodeWithScore] = []
     for passage, record in zip(placement.block.passages, placement.record.placed, strict=True):
         text = layout.part(view, passage.index, placement.texts.get(passage.index), passage.number)

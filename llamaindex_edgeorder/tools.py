@@ -66,9 +66,8 @@ def retriever_tool(
             async with window(register=register, already=already, shown=shown):
                 placement = await shows.aplace(nodes, query)
             content = said(placement)
-        return ToolOutput(
-            tool_name=name, content=content, raw_input={"query": query}, raw_output=numbered(nodes, placement)
-        )
+        found = numbered(nodes, placement, whole=True)
+        return ToolOutput(tool_name=name, content=content, raw_input={"query": query}, raw_output=found)
 
     return _tool(search, name, description, return_direct)
 

@@ -124,6 +124,17 @@ class TestEarlierTurns:
         with pytest.warns(EdgeOrderWarning, match="the number 2"):
             assert cited(second) == []
 
+    async def test_that_a_search_points_at(self) -> None:
+        """What a search found again and only pointed at is given as it stands above, not as the pointer."""
+        llm = Scripted(calling("AB"), saying("So."), calling("CA"), saying("So [1]."))
+        tool = retriever_tool(Letters(), PLACER, already="point")
+        agent = FunctionAgent(tools=[tool], llm=llm, streaming=False)
+        ctx: Any = Context(agent)
+        memory = ChatMemoryBuffer.from_defaults(token_limit=9000)
+        first, second = [await agent.run(question, ctx=ctx, memory=memory) for question in ("Why?", "And?")]
+        assert second.tool_calls[0].tool_output.content.endswith("[1] above")
+        assert cited(second)[0].text == cited(first, answer="[1]")[0].text != "[1] above"
+
     def test_own_nodes_come_first(self) -> None:
         """Where turns do not share a register, a number is the one of its own turn."""
         first, second = Response("", numbered("A", "B")), Response("So [1] and [2].", numbered("C"))
