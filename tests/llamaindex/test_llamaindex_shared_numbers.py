@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine, SubQuestionQueryEngine
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.schema import NodeWithScore, QueryBundle
@@ -80,8 +81,6 @@ CALLS = st.lists(st.tuples(st.sampled_from(list(ARGUMENT)), st.text("ABCDEFGH", 
 async def test_runs(turns: Any, around: bool, saved: bool, workflow: bool, tokens: int | None) -> None:
     """Over calls at once, turns and a saved context, a number is one chunk; with a register around also where
     LlamaIndex's own tools give some."""
-    from conftest import RecordingLLM
-
     said: list[ChatMessage] = []
     for steps in turns:
         for asked in steps:
@@ -89,7 +88,7 @@ async def test_runs(turns: Any, around: bool, saved: bool, workflow: bool, token
             said += [calls(*own)] if own else []
         said.append(saying("So."))
     llm = Scripted(*said)
-    made = list(tools(RecordingLLM(answer="So [1].")).values())
+    made = list(tools(MockLLM(max_tokens=2)).values())
     one = FunctionAgent(name="one", description="It.", tools=made, llm=llm, streaming=False)
     agent: Any = AgentWorkflow(agents=[one]) if workflow else one
     ctx, register = Context(agent), Register()
