@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from edgeorder.alerts import collected, warn
-from edgeorder.batch.columns import NAMES, PROMPT, cells, check_lengths, column_names, schema, with_columns
+from edgeorder.batch.columns import (
+    NAMES,
+    PROMPT,
+    cells,
+    check_lengths,
+    check_named,
+    column_names,
+    schema,
+    with_columns,
+)
 from edgeorder.batch.rows import Row, as_row, said
 from edgeorder.batch.together import scored_together
 from edgeorder.budget import Budget
@@ -99,6 +108,8 @@ class PlaceBatch:
                 f"PlaceBatch has no setting {', '.join(map(repr, unknown))}; it has: "
                 f"{', '.join(PlaceSettings.__annotations__)}; the query is a column"
             )
+        if not isinstance(prefix, str):
+            raise TypeError(f"prefix must be a text, not {prefix!r:.60}")
         check_recorders(settings.get("recorders", ()))
         self.prefix = prefix
         self.settings = settings
@@ -128,12 +139,9 @@ class PlaceBatch:
         """Return the names of a table's columns.
 
         Raises:
-            ValueError: If one is missing that is needed, or there that would be added.
+            ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        needed = ["chunks", "query"] if self._needs_query else ["chunks"]
-        for name in needed:
-            if name not in names:
-                raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
+        check_named(names, *(["chunks", "query"] if self._needs_query else ["chunks"]))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(
