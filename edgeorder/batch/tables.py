@@ -1,21 +1,19 @@
 """Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from edgeorder.batch.columns import arrow, cells
-from edgeorder.batch.parquet import Part, Table, opened
+from edgeorder.batch.columns import arrow, cells, cells_of, check_named
+from edgeorder.batch.describing import described
+from edgeorder.batch.parquet import RUN, Part, Table, opened
 from edgeorder.batch.placing import PlaceBatch
 from edgeorder.batch.rows import Row, as_row
 from edgeorder.checks import whole_number
 from edgeorder.files import write_text
-from edgeorder.profile import PositionProfile
 
-_RUN = "_edgeorder.json"  # readers of folders pass over names that begin with an underscore
 _WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
 
 
@@ -70,6 +68,8 @@ def place_table(
     table, target = Table.open(source), Path(folder)
     place_batch.check_columns(table.schema.names)
     at = before = _begun(target, table, place_batch)
+    if at < table.rows:
+        (target / _WHOLE).unlink(missing_ok=True)
     errors, first = 0, None
     step(at, table.rows)
     batches = table.batches(at, batch_rows)
@@ -86,6 +86,8 @@ def place_table(
     if before == 0 and at == 0:  # a table without rows has its columns too
         with Part(target / f"part-{0:012}.parquet") as part:
             part.write(place_batch(arrow().Table.from_batches([], table.schema)))
+    if _written(target) != at:
+        raise ValueError(f"{target} was written to by another run too; empty it, and start one run")
     write_text(target / _WHOLE, "")
     return Placed(at, before, errors, first)
 
@@ -104,10 +106,11 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
         ImportError: If pyarrow is not installed.
     """
     table = Table.open(source)
-    names = PlaceBatch().check_columns(table.schema.names)
+    names = list(table.schema.names)
+    check_named(names, "chunks")
     others = [name for name in names if name not in ("query", "chunks")]
     for batch in table.batches(0, batch_rows):
-        columns = {name: cells(batch, name) for name in names}
+        columns = {name: cells_of(column) for name, column in zip(names, batch.columns, strict=True)}
         for at, chunks in enumerate(columns["chunks"]):
             query = columns["query"][at] if "query" in columns else None
             yield as_row(query, chunks, {name: columns[name][at] for name in others})
@@ -124,34 +127,52 @@ def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
     run = {
         "version of edgeorder": version("edgeorder"),
         "source": table.identity(),
-        "settings": _described(place_batch),
+        "settings": described(repr(place_batch), place_batch.settings),
     }
-    file = folder / _RUN
-    if file.exists():
-        before = json.loads(file.read_text(encoding="utf-8"))
-        if differs := [name for name, value in run.items() if before.get(name) != value]:
+    file = folder / RUN
+    before = _read(file) if file.exists() else _make(folder)
+    if differs := [name for name, value in run.items() if before.get(name) != value]:
+        if any(folder.glob("part-*.parquet")):
             raise ValueError(
                 f"{folder} holds parts of another run: other {' and '.join(differs)}. Name another folder, or empty it"
             )
-    elif folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
-    else:
-        folder.mkdir(exist_ok=True)
         write_text(file, json.dumps(run, indent=2))
     for left in folder.glob(".*.part"):  # of a run that was killed
         left.unlink(missing_ok=True)
-    at = 0
-    while (part := folder / f"part-{at:012}.parquet").exists():
-        with opened(part) as parquet:
-            rows = parquet.metadata.num_rows
-        if not rows:
-            break
-        at += rows
+    return _written(folder)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _make(folder: Path) -> dict[str, Any]:
+    """Make the folder of a run, unless it is there and empty; nothing is known of a run in it."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; name a folder for the parts")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"no folder {folder.parent} to make {folder.name} in; make it first")
+    if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):  # but what a system hides
+        raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
+    folder.mkdir(exist_ok=True)
+    return {}
+
+
+def _written(folder: Path) -> int:
+    """Return how many rows the parts in a folder hold, each of which begins where the one before ends.
+
+    Raises:
+        ValueError: If one is missing, or there are parts of two runs: their rows would be there twice.
+    """
+    at, strays = 0, {path.name for path in folder.glob("part-*.parquet")}
+    while (name := f"part-{at:012}.parquet") in strays:
+        strays.remove(name)
+        with opened(folder / name) as parquet:
+            at += parquet.metadata.num_rows
+    if strays:
+        raise ValueError(f"{folder} holds {min(strays)}, but no part that ends before it: empty it, and start again")
     return at
-
-
-def _described(place_batch: PlaceBatch) -> str:
-    """Return the settings in words that are the same in another process."""
-    order = place_batch.settings.get("order")
-    profile = json.dumps(order.to_dict()) if isinstance(order, PositionProfile) else ""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(place_batch)) + profile
