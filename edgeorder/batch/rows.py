@@ -11,8 +11,7 @@ from edgeorder.sortable import is_missing
 from edgeorder.unicode import clean
 
 _FIELDS = tuple(field.name for field in fields(Chunk))
-_AFFIXES = ("head", "tail")
-_PLAIN, _TEXT = frozenset((str, int, float, bool)), frozenset((str, type(None)))  # what is a chunk's field as it is
+_AFFIXES = frozenset(("head", "tail"))
 
 
 class Row(NamedTuple):
@@ -124,17 +123,13 @@ def _chunk(value: Any, at: int) -> Chunk:
     if "text" not in value:
         raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none'}")
     known = {name: value[name] for name in _FIELDS if value.get(name) is not None or name == "text"}
-    if not (_PLAIN.issuperset(map(type, known.values())) and _TEXT.issuperset(map(type, map(known.get, _AFFIXES)))):
-        known = {name: _field(own) for name, own in known.items() if name == "text" or not is_missing(own)}
+    for name in _AFFIXES & known.keys():
+        if is_missing(known[name]):  # NaN, say, which every stage knows in the other fields
+            del known[name]
     try:
         return Chunk(**known)
     except TypeError as error:
         raise TypeError(f"chunks[{at}]: {error}") from None
-
-
-def _field(value: Any) -> Any:
-    value = _listed(value)
-    return tuple(value) if isinstance(value, list) else value  # such as an offset of page and line
 
 
 def _listed(value: Any) -> Any:

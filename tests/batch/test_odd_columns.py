@@ -110,6 +110,10 @@ def test_what_pandas_puts_where_nothing_is_counts_as_nothing() -> None:
         assert wanted.block.text == "[1]\nA\n\n[2]\nB"
         direct = place([Chunk("A", **fields), Chunk("B", **fields)], layout="numbered", dedupe="id")
         assert (direct.block.text, direct.indices) == (wanted.block.text, wanted.indices)
+        apart = ({"offset": value, "end": value}, {"offset": 1, "section": value, "page": value}, {"offset": 2})
+        found = [Chunk("B", source="s", **one) for one in apart]
+        known = [Chunk("B", source="s"), *(Chunk("B", source="s", offset=at) for at in (1, 2))]
+        assert place(found).indices == place(known).indices
         chunks = [{"text": "A", **fields, "head": value, "tail": value}, {"text": "B", **fields}]
         placed = PlaceBatch(layout="numbered", dedupe="id")({"chunks": [chunks]})
         assert (placed["block"], placed["error"]) == ([wanted.block.text], [None])

@@ -139,6 +139,13 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         ([], "no question"),
         ([{"gold": "c1"}], "question 1 has no 'question'"),
         ([{"question": "q"}], "has neither 'gold' nor 'answers'"),
+        ([{"question": "q", "answers": [None]}], "has neither 'gold' nor 'answers'"),
+        ([{"question": "q", "chunks": ["a"]}], "has neither 'gold' nor 'answers'"),
+        ([{"question": 5, "gold": "x"}], "question 1: question must be text, not 5"),
+        ([{"question": "q", "gold": "x"}, {"question": "q", "answers": [b"x"]}], "question 2: answers must be texts"),
+        ([{"question": "q", "answers": {"a": 1}}], "question 1: answers must be texts or numbers"),
+        ([{"question": "q", "gold": {"text": 5}}], "question 1: Gold.text must be text, not 5"),
+        ([{"question": "q", "gold": {"bogus": 5}}], "question 1: .*bogus"),
     ],
 )
 def test_questions_that_say_nothing_are_refused(rows: list[Any], said: str) -> None:
