@@ -153,13 +153,8 @@ class PlaceBatch:
     def place_rows(self, rows: Sequence[Row]) -> list[Outcome]:
         """Return what is added to each row; the rows share the scorer's batches."""
         plan, alerts = self.plan, list[str]()
-        if plan.budget is not None and rows:  # without it no row could be placed: that ends the run
-            from edgeorder.tokens import checked_counter
-
-            count = checked_counter(plan.budget.counter)
-            plan.budget.room(count)
-            if not callable(plan.budget.counter):
-                count("")
+        if rows:
+            self.check_budget()
         outcomes = []
         with collected() as messages:
             steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
@@ -172,6 +167,21 @@ class PlaceBatch:
             more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
             warn(alerts[0] + more)
         return outcomes
+
+    def check_budget(self) -> None:
+        """Find out whether tokens can be counted: without that no row could be placed, which ends the run.
+
+        Raises:
+            BudgetError: If the reserve leaves no room.
+            CounterError: If the counter cannot be loaded.
+        """
+        if self.plan.budget is not None:
+            from edgeorder.tokens import checked_counter
+
+            count = checked_counter(self.plan.budget.counter)
+            self.plan.budget.room(count)
+            if not callable(self.plan.budget.counter):
+                count("")
 
     @property
     def _needs_query(self) -> bool:

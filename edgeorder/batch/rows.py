@@ -46,7 +46,7 @@ def as_row(query: object, chunks: object, others: Mapping[str, Any] | None = Non
         others: The other columns.
     """
     try:
-        return Row(_query(query), chunks_of(items_of(chunks)), None, others or {})
+        return Row(query_of(query), chunks_of(items_of(chunks)), None, others or {})
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
         return Row(None, (), said(error), others or {})
 
@@ -56,7 +56,13 @@ def said(error: Exception) -> str:
     return clean(masked(f"{type(error).__name__}: {error}"))
 
 
-def _query(cell: object) -> str | None:
+def query_of(cell: object) -> str | None:
+    """Return what a cell of queries holds; None where it is missing.
+
+    Raises:
+        Exception: If it could not be read.
+        TypeError: If it is no text.
+    """
     if isinstance(cell, Unreadable):
         raise cell.error
     if isinstance(cell, str):

@@ -1,17 +1,22 @@
 """`edgeorder place` on a table."""
 
 import re
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from test_place_batch import table
 from typer.testing import CliRunner
 
-from edgeorder.batch import PlaceBatch
-from edgeorder.cli.app import app
+from edgeorder.batch import PlaceBatch, place_table
+from edgeorder.batch.parquet import Part
+from edgeorder.cli.app import app, main
 from edgeorder.cli.progress import progress
+
+KEYWORDS = place_table.__kwdefaults__
 
 
 @pytest.fixture
@@ -32,6 +37,36 @@ def test_a_table_is_placed_in_parts(source: Path, tmp_path: Path) -> None:
     wanted = PlaceBatch(order="bookend", top_n=3, layout="xml")(table())
     assert pq.read_table(out).equals(wanted)
     assert CliRunner().invoke(app, command).stdout == f"30 rows in {out}, 30 of them from before\n"
+
+
+def test_a_stop_is_told_with_what_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And the run that goes on counts the bad rows that it met itself."""
+    command = ["edgeorder", "place", str(source), "--out", str(tmp_path / "placed"), "--batch-rows", "10"]
+    monkeypatch.setattr(sys, "argv", command)
+    write, written = Part.write, list[int]()
+
+    def stopping(part: Part, batch: Any) -> None:
+        if written:
+            raise KeyboardInterrupt
+        written.append(batch.num_rows)
+        write(part, batch)
+
+    monkeypatch.setattr("edgeorder.batch.tables.place_table.__kwdefaults__", {**KEYWORDS, "part_rows": 10})
+    monkeypatch.setattr(Part, "write", stopping)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, written) == (130, [10])
+    assert capfd.readouterr().err == "edgeorder: stopped; with a table, the same command goes on from here\n"
+    monkeypatch.setattr(Part, "write", write)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    assert (ended.value.code or 0, out) == (0, f"30 rows in {tmp_path / 'placed'}, 10 of them from before\n")
+    assert err.startswith(
+        "edgeorder: 2 rows of the 20 of this run have an error, the first: ValueError: the chunks are"
+    )
 
 
 def test_names_that_are_taken_can_be_told_apart(source: Path, tmp_path: Path) -> None:
