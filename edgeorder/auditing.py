@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.alerts import told_once
 from edgeorder.batch.rows import Row, Unreadable
-from edgeorder.errors import CounterError
+from edgeorder.errors import CounterError, bad_choice
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike, aliases_of
@@ -284,6 +284,8 @@ def _labelled(row: Mapping[str, Any], number: int) -> Question:
 
 def _told(one: Mapping[str, Any]) -> Gold:
     """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    for name in one.keys() - Gold.__dataclass_fields__.keys():
+        raise bad_choice("gold", name, Gold.__dataclass_fields__)
     return Gold(**{name: value for name, value in one.items() if value is not None})
 
 

@@ -87,7 +87,7 @@ class PlaceBatch:
         settings: The keywords of `place()`; all but `query`.
 
     Raises:
-        ValueError: For an unknown or impossible setting; for a batch, if a column is missing or there already.
+        ValueError: For an unknown or impossible setting; for a batch, if a column is missing, there twice or already.
         TypeError: For a setting that `place` does not have or of the wrong type; for something that is no batch.
         ImportError: For a batch, if a package is not installed that a setting needs.
         RerankError: For a batch, if the scorer's model cannot be loaded.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from edgeorder.batch.parquet import SUFFIXES
+
 if TYPE_CHECKING:
     from edgeorder.batch import Row
 
@@ -58,5 +60,10 @@ def table_rows(source: Path, label: str) -> "Iterator[Row]":
 
 
 def is_table(source: Path) -> bool:
-    """Say whether a path is one of Parquet, by its suffix or as a folder."""
-    return source.is_dir() or source.suffix.lower() in (".parquet", ".pq")
+    """Say whether a path is one of Parquet: a folder, or a file by its suffix or by how it begins."""
+    if source.is_dir() or source.suffix.lower() in SUFFIXES:
+        return True
+    if not source.is_file():
+        return False
+    with source.open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -69,6 +69,14 @@ def test_a_stop_is_told_with_what_goes_on(
     )
 
 
+@pytest.mark.parametrize("name", ["questions", "questions.parq", "Q.PQ", "questions.parquet.snappy"])
+def test_a_table_is_known_whatever_it_is_called(source: Path, tmp_path: Path, name: str) -> None:
+    """By how it begins: as JSON lines it would be thousands of bad ones."""
+    out = tmp_path / "placed"
+    run = CliRunner().invoke(app, ["place", str(source.rename(tmp_path / name)), "--out", str(out)])
+    assert (run.exit_code, run.stdout) == (0, f"30 rows in {out}\n")
+
+
 def test_names_that_are_taken_can_be_told_apart(source: Path, tmp_path: Path) -> None:
     """By a prefix, as the message says; without --out there is a clear error."""
     with pytest.raises(ValueError, match="name the folder for its parts with --out"):
