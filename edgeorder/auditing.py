@@ -284,9 +284,10 @@ def _labelled(row: Mapping[str, Any], number: int) -> Question:
 
 def _told(one: Mapping[str, Any]) -> Gold:
     """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
-    for name in one.keys() - Gold.__dataclass_fields__.keys():
+    told = {name: value for name, value in one.items() if value is not None}
+    for name in told.keys() - Gold.__dataclass_fields__.keys():
         raise bad_choice("gold", name, Gold.__dataclass_fields__)
-    return Gold(**{name: value for name, value in one.items() if value is not None})
+    return Gold(**told)
 
 
 def _is_id(value: str | int) -> bool:
