@@ -159,8 +159,7 @@ def audit_rows(
 
     Raises:
         ValueError: If every row is bad.
-        CounterError: If tokens cannot be counted.
-        ImportError: If what the placer needs is not installed.
+        CounterError, ImportError: If tokens cannot be counted, or what the placer needs is not installed.
     """
     placed = placing_with(placer)
     found: list[Audited] = []

@@ -83,7 +83,7 @@ def items_of(cell: object) -> list[Any]:
     if isinstance(cell, Unreadable):
         raise cell.error
     if isinstance(cell, Mapping):  # a list of structs as a struct of lists: some engines store it so
-        cell = _structs(cell)
+        cell = _structs(cell) if any(not is_missing(values) for values in cell.values()) else None
     cell = _listed(cell)
     if isinstance(cell, list | tuple):
         return list(cell)
@@ -127,7 +127,7 @@ def _chunk(value: Any, at: int) -> Chunk:
     if not isinstance(value, Mapping):
         raise TypeError(f"chunks[{at}] must be a text or a struct, not {type(value).__name__}: {value!r:.80}")
     if "text" not in value:
-        raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none'}")
+        raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none':.200}")
     known = {name: value[name] for name in _FIELDS if value.get(name) is not None or name == "text"}
     for name in _AFFIXES & known.keys():
         if is_missing(known[name]):  # NaN, say, which every stage knows in the other fields

@@ -88,6 +88,8 @@ def test_columns_that_hold_the_same_texts(column: Any) -> None:
         ([{"text": pd.NA}], "TypeError: chunks[0]: Chunk.text must be a str, not NAType"),
         ({"A", "B"}, "TypeError: the chunks must be a list of texts or structs, not set"),
         (np.datetime64("NaT"), "ValueError: the chunks are missing"),
+        ({}, "ValueError: the chunks are missing"),
+        ({"text": None, "score": float("nan")}, "ValueError: the chunks are missing"),
         (pd.NaT, "ValueError: the chunks are missing"),
     ],
     ids=repr,
