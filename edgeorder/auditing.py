@@ -270,7 +270,7 @@ def _labelled(row: Mapping[str, Any], number: int) -> Question:
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         objects = [chunk for chunk in chunks if isinstance(chunk, Mapping)]
         gold = [chunk.get("id", chunk.get("text")) for chunk in objects if chunk.get("gold")]
-    named = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
+    named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
     golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
     if answers:
         golds = [

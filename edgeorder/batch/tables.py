@@ -47,10 +47,12 @@ def place_table(
 
     The output is a folder of parts `part-ROW.parquet`, named by the first row that is in it, and `_SUCCESS` once all
     are there. A part is there as a whole or not at all, so a run that was stopped goes on after the last one: call it
-    again with the same arguments. Memory does not grow with the table.
+    again with the same arguments. Other bytes in the table, other settings, other code of a function among them or
+    another version of edgeorder are another run, which needs a folder of its own. A scorer of your own is known by its
+    `repr` if it has one. Memory does not grow with the table.
 
     Args:
-        source: A Parquet file, or a folder of them, which are read in the order of their names.
+        source: A Parquet file, or a folder of them (.parquet, .pq), which are read in the order of their names.
         folder: Where the parts go. It is made; if it exists, it is empty or holds an earlier part of this run.
         place_batch: What is done to the rows.
         batch_rows: Rows that are placed at a time. All of their texts are in memory; a scorer scores them together.
@@ -60,7 +62,8 @@ def place_table(
 
     Raises:
         FileNotFoundError: If there is no such table.
-        ValueError: If it is no Parquet or lacks a column, or if the folder holds anything but parts of this run.
+        ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
+            run.
         ImportError: If pyarrow or what a setting needs is not installed.
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
@@ -77,7 +80,9 @@ def place_table(
         began, start = time.monotonic(), at
         with Part(target / f"part-{start:012}.parquet") as part:
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
-                placed = place_batch(next(batches))
+                if (batch := next(batches, None)) is None:
+                    raise ValueError(f"{source} has fewer rows than when the run began: it was changed meanwhile")
+                placed = place_batch(batch)
                 part.write(placed)
                 found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
                 first = first or next(iter(found), None)

@@ -60,7 +60,7 @@ def _read(source: Path) -> Iterator[tuple[str, Any]]:
     if sys.stdin is None:  # it was closed
         return
     stdin = sys.stdin.buffer
-    raw = stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(stdin)  # type: ignore[type-var]
+    raw = stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(stdin)  # type: ignore[arg-type]
     yield from ((f"stdin:{number}", value) for number, value in read_lines(raw, "stdin"))
 
 

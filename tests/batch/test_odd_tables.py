@@ -193,6 +193,19 @@ def _stop_at(most: int, done: int, total: int) -> None:
         raise KeyboardInterrupt
 
 
+def test_a_table_that_shrinks_meanwhile_is_told(tmp_path: Path) -> None:
+    """A file that another program wrote anew before it was read."""
+    for at, name in enumerate("ab"):
+        write(tmp_path / "in" / f"{name}.parquet", made(3, 3 * at))
+    with pytest.raises(ValueError, match="in has fewer rows than when the run began: it was changed meanwhile"):
+        place_table(
+            tmp_path / "in",
+            tmp_path / "placed",
+            PLACE,
+            step=lambda done, total: write(tmp_path / "in" / "b.parquet", made(1)),
+        )
+
+
 def test_a_run_that_wrote_nothing_hinders_no_other(tmp_path: Path) -> None:
     """Settings that failed at the first batch are mended in the same folder; what a system hides there stays."""
     source, target = write(tmp_path / "in.parquet", made(3)), tmp_path / "placed"
