@@ -7,7 +7,6 @@ import typer
 
 from edgeorder.cli.arms import settings as placer_settings
 from edgeorder.cli.options import Style, StyleChoice
-from edgeorder.cli.place_lines import place_lines
 from edgeorder.cli.place_table import is_table, place_parquet
 
 
@@ -76,4 +75,6 @@ def place(
         return
     if out is not None:
         raise ValueError(f"--out={out} is for the parts of a Parquet table; JSON lines go to stdout")
+    from edgeorder.cli.place_lines import place_lines
+
     place_lines(source, settings, block)

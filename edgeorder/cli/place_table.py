@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from edgeorder.batch.parquet import SUFFIXES
-
 if TYPE_CHECKING:
     from edgeorder.batch import Row
 
@@ -61,6 +59,8 @@ def table_rows(source: Path, label: str) -> "Iterator[Row]":
 
 def is_table(source: Path) -> bool:
     """Say whether a path is one of Parquet: a folder, or a file by its suffix or by how it begins."""
+    from edgeorder.batch.parquet import SUFFIXES
+
     if source.is_dir() or source.suffix.lower() in SUFFIXES:
         return True
     if not source.is_file():
