@@ -110,6 +110,7 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
         ValueError: If it is no Parquet, or has no column `chunks`.
         ImportError: If pyarrow is not installed.
     """
+    batch_rows = whole_number("batch_rows", batch_rows, least=1)
     table = Table.open(source)
     names = list(table.schema.names)
     check_named(names, "chunks")

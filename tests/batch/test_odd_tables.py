@@ -111,6 +111,9 @@ def test_a_table_that_was_placed_is_read_too(tmp_path: Path) -> None:
     assert rows[0].others["kept"] == [0, 1]
     twice = pa.Table.from_arrays([made(1)["chunks"], made(1)["id"], made(1)["id"]], names=["chunks", "id", "id"])
     assert [row.error for row in read_rows(write(tmp_path / "twice.parquet", twice))] == [None]
+    for rows_at_a_time, kind in ((0, ValueError), (2.5, TypeError)):
+        with pytest.raises(kind, match="batch_rows"):
+            list(read_rows(tmp_path / "placed", batch_rows=rows_at_a_time))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no column 'chunks'; there are: id"):
         list(read_rows(write(tmp_path / "none.parquet", made(1).select(["id"]))))
 
