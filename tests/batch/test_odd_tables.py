@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgeorder.batch import PlaceBatch, place_table, read_rows
 
@@ -237,3 +239,42 @@ def test_where_parts_cannot_be_is_told(tmp_path: Path) -> None:
         place_table(source, tmp_path / "a" / "b" / "c", PLACE)
     with pytest.raises(OSError, match="/proc"):
         place_table(source, Path("/proc/placed"), PLACE)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    files=st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=3),
+    runs=st.lists(st.tuples(st.integers(1, 7), st.integers(1, 9), st.integers(0, 30)), max_size=3),
+)
+def test_every_row_is_placed_once_however_runs_are_stopped(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[int]], runs: list[tuple[int, int, int]]
+) -> None:
+    """Any files and row groups, any sizes of batches and parts, stopped anywhere: one table, in order."""
+    folder = tmp_path_factory.mktemp("runs")
+    source, first = folder / "in", 0
+    source.mkdir()
+    for at, groups in enumerate(files):
+        with pq.ParquetWriter(source / f"{at}.parquet", TYPES) as writer:
+            for rows in groups:
+                writer.write_table(made(rows, first))
+                first += rows
+    before = 0
+    for batch_rows, part_rows, most in runs:
+        try:
+            done = place_table(
+                source,
+                folder / "out",
+                PLACE,
+                batch_rows=batch_rows,
+                part_rows=part_rows,
+                step=lambda *told, most=most: _stop_at(most, *told),  # type: ignore[misc]
+            )
+            assert before <= done.before
+            assert done.rows == first
+            before = done.before
+        except KeyboardInterrupt:
+            assert not (folder / "out" / "_SUCCESS").exists()
+    assert place_table(source, folder / "out", PLACE).rows == first
+    placed = pq.read_table(folder / "out")
+    assert placed.column("id").to_pylist() == list(range(first))
+    assert placed.equals(PLACE(made(first)))
