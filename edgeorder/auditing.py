@@ -268,8 +268,7 @@ def _labelled(row: Mapping[str, Any], number: int) -> Question:
         raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
-        objects = [chunk for chunk in chunks if isinstance(chunk, Mapping)]
-        gold = [chunk.get("id", chunk.get("text")) for chunk in objects if chunk.get("gold")]
+        gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
     named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
     golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
     if answers:
@@ -278,7 +277,8 @@ def _labelled(row: Mapping[str, Any], number: int) -> Question:
         ] or [Gold(answers=answers)]
     if not golds:
         raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
-    return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
+    trace_id = row.get("trace_id")  # a record's is a text
+    return Question(row["question"], golds if len(golds) > 1 else golds[0], None if trace_id is None else str(trace_id))
 
 
 def _told(one: Mapping[str, Any]) -> Gold:

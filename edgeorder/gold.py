@@ -45,6 +45,8 @@ class Gold:
                 raise TypeError(f"Gold.{name} must be text, not {getattr(self, name)!r:.60}")
         if self.index is not None and (isinstance(self.index, bool) or not isinstance(self.index, int)):
             raise TypeError(f"Gold.index must be a whole number, not {self.index!r:.60}")
+        if self.where is not None and not callable(self.where):
+            raise TypeError(f"Gold.where must be a callable from a body, not {self.where!r:.60}")
         if isinstance(self.answers, str):
             raise TypeError(f"Gold.answers must be a list of texts, not the text {self.answers!r:.60}")
         object.__setattr__(self, "answers", tuple(self.answers))
