@@ -1,5 +1,6 @@
 """`edgeorder place` on a table."""
 
+import json
 import re
 import sys
 import time
@@ -8,6 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_place_batch import table
 from typer.testing import CliRunner
 
@@ -17,6 +20,7 @@ from edgeorder.cli.app import app, main
 from edgeorder.cli.progress import progress
 
 KEYWORDS = place_table.__kwdefaults__
+FIELDS = ("score", "source", "offset", "end", "id", "head", "tail", "title", "date", "page", "section")
 
 
 @pytest.fixture
@@ -100,3 +104,33 @@ def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.search(
         r"Placing: \d+ of at most 1000 rows done, about \d+ s left, [\d,]+ rows/s", capsys.readouterr().err
     )
+
+
+PLAIN = st.none() | st.booleans() | st.integers(-1, 10**20) | st.floats(allow_nan=False)
+JSON = st.recursive(
+    PLAIN | st.sampled_from(["", "A", "b c"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "id"]), inner, max_size=2),
+    max_leaves=4,
+)
+CHUNK = st.fixed_dictionaries({"text": st.sampled_from(["A", "b c", " "])}, optional=dict.fromkeys(FIELDS, JSON))
+CHUNKS = st.lists(st.one_of(*[CHUNK] * 5, JSON), max_size=4)
+ROW = st.fixed_dictionaries({"chunks": st.one_of(*[CHUNKS] * 5, JSON)}, optional={"query": JSON})
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=8))
+def test_a_line_is_placed_as_a_row_of_a_table_is(rows: list[dict[str, Any]]) -> None:
+    """With the same indices, the same block, and the same words for what is wrong."""
+    command = ["place", "-", "--order", "bookend", "--style", "numbered", "--dedupe", "id", "--block"]
+    run = CliRunner().invoke(app, command, input="\n".join(map(json.dumps, rows)))
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    placed = PlaceBatch(order="bookend", layout="numbered", dedupe="id")(
+        {"chunks": [row["chunks"] for row in rows], "query": [row.get("query") for row in rows]}
+    )
+    assert len(lines) == len(rows)
+    assert [line.get("error") for line in lines] == placed["error"]
+    for line, kept, block in zip(lines, placed["kept"], placed["block"], strict=True):
+        assert (line["placement"] and line["placement"]["indices"], line.get("block")) == (kept, block)
+    bad = sum(error is not None for error in placed["error"])
+    assert run.exit_code == (1 if bad else 0)
+    assert run.stderr.startswith(f"edgeorder: {bad} of {len(rows)} lines have an error" if bad else "")
