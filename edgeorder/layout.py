@@ -163,7 +163,7 @@ def passage_of(
     """Return a chunk as a passage, with `body` in place of its own text if given."""
     text, label = view.rendered(index, body), view.label(index)
     fields = [
-        None if is_missing(value) else neutral(" ".join(as_text(value).split()), *imitated)
+        None if value is None or is_missing(value) else neutral(" ".join(as_text(value).split()), *imitated)
         for value in label._replace(page=page_number(label.page))
     ]
     return Passage(number, index, neutral(text, *imitated), *(value or None for value in fields))

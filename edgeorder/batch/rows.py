@@ -11,7 +11,6 @@ from edgeorder.sortable import is_missing
 from edgeorder.unicode import clean
 
 _FIELDS = tuple(field.name for field in fields(Chunk))
-_AFFIXES = frozenset(("head", "tail"))
 
 
 class Row(NamedTuple):
@@ -122,15 +121,15 @@ def _chunk(value: Any, at: int) -> Chunk:
         return value
     if hasattr(value, "asDict"):  # a Row of Spark
         value = value.asDict()
-    if isinstance(value, list) and value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-        value = dict(value)  # a map of Arrow
     if not isinstance(value, Mapping):
-        raise TypeError(f"chunks[{at}] must be a text or a struct, not {type(value).__name__}: {value!r:.80}")
+        if not (isinstance(value, list) and value and all(type(pair) is tuple and len(pair) == 2 for pair in value)):
+            raise TypeError(f"chunks[{at}] must be a text or a struct, not {type(value).__name__}: {value!r:.80}")
+        value = dict(value)  # a map of Arrow
     if "text" not in value:
         raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none':.200}")
     known = {name: value[name] for name in _FIELDS if value.get(name) is not None or name == "text"}
-    for name in _AFFIXES & known.keys():
-        if is_missing(known[name]):  # NaN, say, which every stage knows in the other fields
+    for name in ("head", "tail"):
+        if name in known and is_missing(known[name]):  # NaN, say, which every stage knows in the other fields
             del known[name]
     try:
         return Chunk(**known)
