@@ -131,6 +131,8 @@ def _chunk(value: Any, at: int) -> Chunk:
     for name in ("head", "tail"):
         if name in known and is_missing(known[name]):  # NaN, say, which every stage knows in the other fields
             del known[name]
+    if "page" in known:  # an array of no dimension, as datasets make of numbers, would be shown as a fraction
+        known["page"] = _listed(known["page"])
     try:
         return Chunk(**known)
     except TypeError as error:

@@ -138,6 +138,15 @@ def test_a_field_may_be_a_list_a_struct_or_a_date() -> None:
     assert PlaceBatch()(pa.table({"chunks": stamp}))["error"].to_pylist() == [None]
 
 
+def test_numbers_may_be_arrays_of_no_dimension() -> None:
+    """As `datasets` with the format "numpy" hands them over."""
+    chunk = {"text": "A", "score": np.array(2.0), "page": np.array(3.0), "offset": np.array(1), "id": np.array("x")}
+    placed = PlaceBatch(layout="numbered", rank_by="score", dedupe="id")(
+        {"chunks": np.array([[{"text": "B", "score": np.array(1.0), "id": "x"}, chunk], None], dtype=object)[:1]}
+    )
+    assert (placed["error"], placed["block"]) == ([None], ["[1] (p. 3)\nA"])
+
+
 @pytest.mark.parametrize(
     "index",
     [
