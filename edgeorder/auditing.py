@@ -10,16 +10,17 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.alerts import told_once
-from edgeorder.batch.rows import Row
-from edgeorder.errors import CounterError, EdgeOrderError
+from edgeorder.batch.rows import Row, Unreadable
+from edgeorder.errors import CounterError, bad_choice
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
-from edgeorder.gold import Gold, GoldLike
+from edgeorder.gold import Gold, GoldLike, aliases_of
 from edgeorder.intervals import wilson
 from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
+from edgeorder.sortable import is_missing
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 Kind: TypeAlias = Literal[
@@ -158,7 +159,7 @@ def audit_rows(
 
     Raises:
         ValueError: If every row is bad.
-        CounterError: If tokens cannot be counted.
+        CounterError, ImportError: If tokens cannot be counted, or what the placer needs is not installed.
     """
     placed = placing_with(placer)
     found: list[Audited] = []
@@ -169,9 +170,9 @@ def audit_rows(
                     raise ValueError(row.error)
                 asked = _from_dict(row_label(row), number)
                 finding = _found(placed(row.chunks, asked.question), asked, profile)
-            except CounterError:  # of every row
+            except (CounterError, ImportError):  # of every row
                 raise
-            except (EdgeOrderError, TypeError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
                 why = f"Row {number} cannot be told: {error}."
                 finding = Finding("unknown", "", reason=str(error), sentence=why, advice="Mend the row.")
             found.append(Audited(row.query or "", finding))
@@ -193,11 +194,14 @@ def row_label(row: Row) -> Mapping[str, Any]:
     """Return what a row says of its question, as the dicts of `audit` say it; what is null is not said.
 
     Raises:
-        ValueError: If it has no question.
+        ValueError: If it has no question; whatever reading a label raised.
     """
     if row.query is None:
         raise ValueError("the row has no query")
-    told = {name: value for name in ("gold", "answers", "id") if (value := row.others.get(name)) is not None}
+    told = {name: value for name in ("gold", "answers", "id") if not is_missing(value := row.others.get(name))}
+    for value in told.values():
+        if isinstance(value, Unreadable):
+            raise value.error
     return {"question": row.query, **told}
 
 
@@ -235,13 +239,14 @@ def questions_of(cases: Iterable[Any]) -> list[Question]:
     Raises:
         ValueError: If there is none, or one has no gold chunk.
     """
-    questions = [_question(case, number) for number, case in enumerate(cases, start=1)]
+    questions = [question_of(case, number) for number, case in enumerate(cases, start=1)]
     if not questions:
         raise ValueError("there is no question to audit")
     return questions
 
 
-def _question(case: Any, number: int) -> Question:
+def question_of(case: Any, number: int) -> Question:
+    """Return one question, whatever it is written as; a ValueError names what it lacks, and its number."""
     if isinstance(case, Question):
         return case
     if isinstance(case, Mapping):
@@ -252,14 +257,19 @@ def _question(case: Any, number: int) -> Question:
 
 
 def _from_dict(row: Mapping[str, Any], number: int) -> Question:
+    try:
+        return _labelled(row, number)
+    except TypeError as error:
+        raise ValueError(f"question {number}: {error}") from error
+
+
+def _labelled(row: Mapping[str, Any], number: int) -> Question:
     if "question" not in row:
         raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
-    answers = row.get("answers") or ()
-    answers = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
-    gold = row.get("gold")
+    answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
-        gold = [chunk.get("id", chunk.get("text")) for chunk in chunks if chunk.get("gold")]
-    named = gold if isinstance(gold, list) else [] if gold is None else [gold]
+        gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
+    named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
     golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
     if answers:
         golds = [
@@ -267,12 +277,16 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
         ] or [Gold(answers=answers)]
     if not golds:
         raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
-    return Question(row["question"], golds if len(golds) > 1 else golds[0], row.get("trace_id"))
+    trace_id = row.get("trace_id")  # a record's is a text
+    return Question(row["question"], golds if len(golds) > 1 else golds[0], None if trace_id is None else str(trace_id))
 
 
 def _told(one: Mapping[str, Any]) -> Gold:
     """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
-    return Gold(**{name: value for name, value in one.items() if value is not None})
+    told = {name: value for name, value in one.items() if value is not None}
+    for name in told.keys() - Gold.__dataclass_fields__.keys():
+        raise bad_choice("gold", name, Gold.__dataclass_fields__)
+    return Gold(**told)
 
 
 def _is_id(value: str | int) -> bool:
