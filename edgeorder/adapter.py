@@ -196,10 +196,11 @@ class Adapter(PlacementSettings):
         """In shadow mode, log what fails instead of failing what the placement is not used for."""
         try:
             yield
-        except EdgeOrderError as error:
+        except Exception as error:  # a callable of the user's may raise anything
             if not self.shadow:
                 raise
-            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error)
+            unknown = None if isinstance(error, EdgeOrderError) else error
+            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error, exc_info=unknown)
 
     def check_verbatim(self) -> None:
         """Raise ValueError if the block holds more than the items."""
