@@ -15,7 +15,7 @@ from langchain_edgeorder.asking import Ask, AskText, Steps, by_input, scores_of,
 from langchain_edgeorder.conversation import KEY, mark_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder
-from langchain_edgeorder.tool_results import as_documents
+from langchain_edgeorder.tool_results import as_documents, with_text
 
 
 class Job(NamedTuple):
@@ -64,7 +64,8 @@ class Writer:
         """Return the window for one message: `room` tokens beyond the line that would stand there otherwise."""
         if room is not None and self.gauge is not None:
             room += self.gauge.text(FULL)
-        return window(room, register=register, already=self.already, shown=shown, strict=self.strict, draft=draft)
+        strict = self.strict and not draft  # in the end it may have more than its share
+        return window(room, register=register, already=self.already, shown=shown, strict=strict, draft=draft)
 
     def shown(self, messages: Sequence[BaseMessage]) -> list[str]:
         """Return the texts in which an earlier chunk may stand."""
@@ -181,8 +182,9 @@ class Writer:
 
 def _with(message: ToolMessage, content: str, mark: Mapping[str, Any], artifact: Any = None) -> ToolMessage:
     """Return a message with another text and our mark on it."""
-    update = {"content": content, "response_metadata": {**message.response_metadata, KEY: dict(mark)}}
-    return message.model_copy(update=update if artifact is None else {**update, "artifact": artifact})
+    update = {"response_metadata": {**message.response_metadata, KEY: dict(mark)}}
+    own = with_text(message, content)
+    return own.model_copy(update=update if artifact is None else {**update, "artifact": artifact})
 
 
 _NO_DOCUMENTS: Mapping[str, Any] = {"keeps": True, "numbers": [], "ranks": [], "register": {}}
