@@ -14,6 +14,7 @@ from typing_extensions import override
 from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
 from edgeorder.chunk import check_items
+from edgeorder.message_parts import worded
 from edgeorder.placed import by_rank
 from edgeorder.register import Register
 from edgeorder.window import window
@@ -175,7 +176,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         room = self._gauge.limit - self._gauge.request(self._informed(request, "\n\n"))
         while True:
             around = window(max(0, room), register=register, strict=self.strict)
-            placement = yield Ask(placer, documents, entry["query"], around)
+            placement = yield Ask(placer, documents, worded(entry["query"]), around)
             text = placement.text if placement.indices else ""
             informed = self._informed(request, text)
             over = self._gauge.request(informed) - self._gauge.limit

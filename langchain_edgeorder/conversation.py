@@ -35,7 +35,8 @@ class ConversationState(AgentState[Any]):
     """What the middlewares add to the state of an agent."""
 
     edgeorder: NotRequired[Annotated[dict[str, Any], merged]]
-    """The register; by middleware, what a model call had beyond the messages (tokens), and what it retrieved."""
+    """The register; by middleware, what a model call had beyond the messages (tokens), which texts can be pointed at
+    (digests), and what it retrieved."""
 
 
 def knowing(request: ModelRequest[Any], own: Mapping[str, Any]) -> ModelRequest[Any]:

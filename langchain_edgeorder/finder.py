@@ -8,7 +8,10 @@ from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from edgeorder.alerts import warn
+from edgeorder.budget import as_budget
+from edgeorder.message_parts import WORDLESS, worded
 from edgeorder.placed import by_rank
+from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.tool_results import documents_in, text_of, watched, what_came
 
 
@@ -70,3 +73,32 @@ class Finder:
         known = {tool.name for tool in getattr(request.runtime, "tools", None) or ()}
         if self.names is not None and known and (missing := sorted(self.names - known)):
             warn(f"tools={missing} of {self.owner} are no tools of this agent, which has {sorted(known)}")
+
+
+def query_of(request: ToolCallRequest, query_arg: str, placer: EdgeOrder | None) -> str | None:
+    """Return what a model asked a tool for; `WORDLESS` where it left that out, though the tool takes it.
+
+    Args:
+        request: The call.
+        query_arg: The argument that holds it; a list of texts is one text.
+        placer: What may need it; None if nothing does.
+
+    Raises:
+        ValueError: If it is needed, and the tool has no such argument.
+    """
+    args = request.tool_call["args"]
+    given = args.get(query_arg)
+    if isinstance(given, list) and all(isinstance(part, str) for part in given):
+        given = "\n".join(given)
+    if isinstance(given, str):
+        return worded(given)
+    budget = None if placer is None else as_budget(placer.budget)
+    if placer is None or (placer.rerank is None and (budget is None or budget.overflow != "compress")):
+        return None
+    taken = {*args, *(request.tool.args if request.tool else ())}
+    if query_arg not in taken:
+        raise ValueError(
+            f"scoring needs the query, and the call of {request.tool_call['name']!r} has none under {query_arg!r}: set "
+            f"query_arg to one of {sorted(taken)}"
+        )
+    return WORDLESS

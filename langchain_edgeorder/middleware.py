@@ -37,10 +37,10 @@ from langchain_edgeorder.conversation import (
     register_of,
     unseen,
 )
-from langchain_edgeorder.finder import Finder, Found
+from langchain_edgeorder.finder import Finder, Found, query_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels, without_question
-from langchain_edgeorder.tool_messages import Writer, is_open, stub
+from langchain_edgeorder.tool_messages import Writer, digest, is_open, points, stub
 from langchain_edgeorder.tool_results import as_documents, with_text
 
 __all__ = ["ContextMiddleware", "EdgeOrderMiddleware", "cited"]
@@ -157,7 +157,8 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         message, documents = found
         if self.placer.shadow:
             if not isinstance(documents, str):
-                yield Ask(self.placer, documents, self._query(request), window(register=Register()))
+                query = query_of(request, self.query_arg, None)
+                yield Ask(self.placer, documents, query, window(register=Register()))
             return message
         state = request.state
         messages, beside, at = around_call(state, request.tool_call)
@@ -165,19 +166,19 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         # The results of a step are placed together later, if there is a later: not in a bare node, nor at the end.
         ends = getattr(request.tool, "return_direct", False) or not (isinstance(state, Mapping) and KEY in state)
         keeps = message.artifact is not None and as_documents(message.artifact) is None
-        draft = n > 1 and not ends and (isinstance(documents, str) or not keeps)
+        # So is one result that may point at what is trimmed before the model is called.
+        waits = n > 1 if isinstance(documents, str) else (n > 1 or self.already != "send") and not keeps
+        draft = waits and not ends
         register = register_of(state, messages)
         if draft or register_around() is None:  # else the others of the step give numbers of the same register
             register = register.branch(at, n)
         own = self._writer.window(
             self._share(state, messages, beside, message), register, self._writer.shown(messages), draft=draft
         )
+        query = query_of(request, self.query_arg, None if isinstance(documents, str) else self.placer)
         if isinstance(documents, str):
-            given = request.tool_call["args"].get(self.query_arg)
-            query = given if isinstance(given, str) else None
             placed = yield AskText(self.placer, documents, query, own)
             return self._writer.text(message, documents, query, placed, draft=draft)
-        query = self._query(request)
         placed = yield Ask(self.placer, documents, query, own)
         write = self._writer.draft if draft else self._writer.final
         return write(message, documents, query, placed)
@@ -209,9 +210,14 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             jobs = [self._writer.job(message) for at, message in enumerate(messages) if at in own]
             shown = self._writer.shown(standing)
             update["messages"] = yield from self._writer.all(jobs, shown, self._left(state, lines), register)
+        kept_now: dict[str, Any] = {}
         if register != Register.from_dict(kept(state, "register")):
-            update[KEY] = {"register": register.to_dict()}
-        return update or None
+            kept_now["register"] = register.to_dict()
+        if self.already != "send":  # what a middleware after this one removes is pointed at no more
+            anew = {message.id: message for message in update.get("messages", ())}
+            shown = self._writer.shown([anew.get(message.id, message) for message in messages])
+            kept_now["shown"] = {self.name: sorted(set(map(digest, shown)))}
+        return {**update, KEY: kept_now} if kept_now else update or None
 
     def _checked(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], dict[str, Any]]]:
         """Count what the model is about to receive; write fresh messages again where less is left than was thought."""
@@ -227,10 +233,16 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             left = sum(gauge.text(messages[at].text) - gauge.text(FULL) for at in fresh) - over
             if beyond != kept(request.state, "beyond").get(self.name):
                 own["beyond"] = {self.name: beyond}
-        # A pointer leads nowhere once another middleware cleared what it points at.
-        leads = self.already == "send" or set(writer.shown(before)) <= set(writer.shown(messages))
+        # A pointer leads nowhere once another middleware cleared or removed what it points at.
+        known = set(kept(request.state, "shown").get(self.name, ()))
+        astray = not known <= set(map(digest, writer.shown(messages))) and any(points(messages[at]) for at in fresh)
+        if astray and self.already == "drop":
+            warn(
+                "documents were left out since they stood above, and a middleware has taken that away since: list "
+                f"{self.name} after it"
+            )
         update: dict[str, Any] = {}
-        if fresh and (over > 0 or not leads):
+        if fresh and (over > 0 or astray):
             register = register_of(request.state)
             jobs = [writer.job(messages[at]) for at in fresh]
             anew = yield from writer.all(jobs, writer.shown(standing), left, register)
@@ -256,15 +268,6 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         if self.strict:
             raise BudgetError(text)
         warn(text)
-
-    def _query(self, request: ToolCallRequest) -> str | None:
-        query = request.tool_call["args"].get(self.query_arg)
-        if self.placer.rerank is not None and not isinstance(query, str) and not self.placer.shadow:
-            raise ValueError(
-                f"reranking needs the query, and the call of {request.tool_call['name']!r} has none under "
-                f"{self.query_arg!r}: set query_arg to one of {sorted(request.tool_call['args'])}"
-            )
-        return query if isinstance(query, str) else None
 
     def _left(self, state: Any, messages: Sequence[BaseMessage]) -> int | None:
         """Return what messages leave of the whole window, with what the last model call had beyond them."""
