@@ -106,7 +106,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         messages = messages_of(state)
         query = _text_of(_said(messages) if self._query is None else await self._query.ainvoke(messages))
         found = await self.retriever.ainvoke(query) if query.strip() else []
-        return await adrive(self._begun(state, query, found))
+        return await adrive(self._begun(state, query, found), counting=self._gauge is not None)
 
     @override
     def wrap_model_call(
@@ -121,7 +121,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        request, text, update = await adrive(self._shown(request))
+        request, text, update = await adrive(self._shown(request), counting=self._gauge is not None)
         with sending(text):
             response = await handler(request)
         return ExtendedModelResponse(response, Command(update=update)) if update else response

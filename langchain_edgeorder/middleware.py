@@ -126,7 +126,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         request, returned = self._finder.watching(request)
         result = await handler(request)
         found = self._finder.found(request, result, returned)
-        return result if found is None else await adrive(self._first(request, found))
+        return result if found is None else await adrive(self._first(request, found), counting=self._gauge is not None)
 
     @override
     def before_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
@@ -134,7 +134,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
 
     @override
     async def abefore_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
-        return await adrive(self._settled(state))
+        return await adrive(self._settled(state), counting=self._gauge is not None)
 
     @override
     def wrap_model_call(
@@ -148,7 +148,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        request, update = await adrive(self._checked(request))
+        request, update = await adrive(self._checked(request), counting=self._gauge is not None)
         response = await handler(request)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
