@@ -134,7 +134,8 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
     Raises:
         ValueError: If there is no answer.
 
-    A citation whose document left the conversation (its message was removed or cleared) is warned of.
+    A citation whose document left the conversation (its message was removed or cleared) is warned of, and one that
+    could mean several.
     """
     messages = [_message(one) for one in messages_of(result)]
     answer = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
@@ -153,7 +154,22 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
     asked = register.cited("\n".join([answer.text, *(as_json(call["args"]) for call in structured)]))
     if lost := [number for number in asked if number not in documents]:
         warn(f"the documents of {lost} left the conversation: {[source[1:] for source in register.sources(lost)]}")
+    parts = [kept(result, "register"), *(mark["register"] for mark in map(mark_of, messages) if mark)]
+    if several := [number for number in asked if _meanings(parts, number) > 1]:
+        warn(
+            f"{several} stand for several documents each, since agents numbered side by side: let them share a "
+            "register, with window(register=Register())"
+        )
     return [documents[number] for number in asked if number in documents]
+
+
+_LABEL = ("title", "source", "page")
+
+
+def _meanings(registers: Iterable[Mapping[str, Mapping[str, Any]]], number: int) -> int:
+    """Return how many documents a number stands for; a shortened one is no other."""
+    sources = [source for register in registers for source in register.values() if source["number"] == number]
+    return len({source.get("id") or tuple(source.get(name) for name in _LABEL) for source in sources})
 
 
 def _message(message: Any) -> BaseMessage:

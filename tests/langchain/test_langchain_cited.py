@@ -139,3 +139,20 @@ def test_agents_that_call_agents(way, kind):
     with pytest.warns(EdgeOrderWarning, match=r"the documents of \[.*\] left the conversation"):
         found = cited(result)
     assert set(ids(found)) <= {"X", "Y", "Z"}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_agents_whose_messages_are_joined(shared):
+    """Where they numbered side by side a number means two things, and this is said; a register keeps them apart."""
+    talks: list[Any] = []
+    with window(9000, register=Register() if shared else None):
+        for query in ("AB", "BC"):
+            middleware = [EdgeOrderMiddleware(PLAIN)]
+            agent = create_agent(saying(calling(query), "So."), [finding(letters)], middleware=middleware)
+            talks += agent.invoke({"messages": HI})["messages"]
+    result = {"messages": [*talks, AIMessage("So [1] and [2].")]}
+    if shared:
+        assert ids(cited(result)) == ["A", "B"]
+        return
+    with pytest.warns(EdgeOrderWarning, match=r"\[1, 2\] stand for several documents each"):
+        cited(result)
