@@ -1,11 +1,12 @@
 """Whatever happens in the runs of an agent, what the model receives fits the budget, and numbers keep their meaning."""
 
+import asyncio
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from agents import asked, blocks, fact, finding, results, saying
+from agents import asked, blocks, calling, fact, finding, results, saying
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
@@ -210,3 +211,23 @@ def check(messages: list[BaseMessage], tools: Any, budget: int, meaning: dict[in
         # A shortened passage starts as its chunk does; a pointer has no text, and leads to one that was shown.
         name = text[: len("Fact-A")] or meaning[number]
         assert meaning.setdefault(number, name) == name
+
+
+def test_nothing_is_counted_in_the_event_loop():
+    """In async runs conversations are counted in threads, warnings come out all the same."""
+
+    def counter(text: str) -> int:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        return len(text.split())
+
+    placer = EdgeOrder(budget=Budget(60, counter))
+    middleware = [
+        ContextMiddleware(RunnableLambda(find), placer),
+        EdgeOrderMiddleware(placer, reserve_history=True, texts=True),
+    ]
+    agent = create_agent(saying(calling("ABC", "D"), "So [1]."), [finding(find)], middleware=middleware)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asked(agent, "async", [HumanMessage("word " * 80)])
+    assert any("the conversation alone needs them" in str(warning.message) for warning in caught)

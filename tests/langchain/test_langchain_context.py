@@ -278,23 +278,3 @@ class TestQuery:
         """The question is a message already."""
         with pytest.raises(ValueError, match="would show the question a second time"):
             ContextMiddleware(RunnableLambda(letters), EdgeOrder(prompt="after"))
-
-
-def test_nothing_is_counted_in_the_event_loop():
-    """In async runs conversations are counted in threads, warnings come out all the same."""
-
-    def counter(text: str) -> int:
-        with pytest.raises(RuntimeError, match="no running event loop"):
-            asyncio.get_running_loop()
-        return len(text.split())
-
-    placer = EdgeOrder(budget=Budget(60, counter))
-    middleware = [
-        ContextMiddleware(RunnableLambda(letters), placer),
-        EdgeOrderMiddleware(placer, reserve_history=True, texts=True),
-    ]
-    agent = create_agent(saying(calling("ABC", "D"), "So [1]."), [finding(letters)], middleware=middleware)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        asked(agent, "async", [HumanMessage("word " * 80)])
-    assert any("the conversation alone needs them" in str(warning.message) for warning in caught)
