@@ -208,7 +208,7 @@ def said(placement: Placement, *, draws: bool = True) -> str:
 
 def registered() -> Register | None:
     """Return the register of the windows around: that of the innermost that has one."""
-    return next((each.register for each in reversed(_open.get()) if each.register is not None), None)
+    return next((each.register for each in reversed(_open.all()) if each.register is not None), None)
 
 
 def share() -> Share | None:
@@ -231,14 +231,9 @@ def share() -> Share | None:
     )
 
 
-def register_around() -> Register | None:
-    """Return the register of the windows around, the innermost one; None if there is none."""
-    return next((each.register for each in reversed(_open.all()) if each.register is not None), None)
-
-
 def unheard() -> window:
     """Return a window to write in what goes its way without us, as in shadow mode: with the numbers around, no more."""
-    return window(register=register_around(), draft=True)
+    return window(register=registered(), draft=True)
 
 
 def drafting() -> bool:

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert
 from edgeorder.alerts import warn
 from edgeorder.message_parts import as_json
 from edgeorder.register import Register
-from edgeorder.window import register_around
+from edgeorder.window import registered
 from langchain_edgeorder.tool_results import as_documents
 
 KEY = "edgeorder"
@@ -71,9 +71,12 @@ def register_of(state: Any, messages: Iterable[BaseMessage] | None = None) -> Re
 
     In a `window` with a register it is that one, which learns what the state knows: agents that call agents share it.
     """
-    around = register_around()
-    register = Register() if around is None else around
-    return _learning(register, state, messages_of(state) if messages is None else messages)
+    talk = messages_of(state) if messages is None else messages
+    known, around = _learning(Register(), state, talk), registered()
+    if around is None:
+        return known
+    around.adopt(known)
+    return around
 
 
 def _learning(register: Register, state: Any, messages: Iterable[BaseMessage]) -> Register:

@@ -22,7 +22,7 @@ from typing_extensions import override
 from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
 from edgeorder.register import Register
-from edgeorder.window import FULL, Already, register_around, share, window
+from edgeorder.window import FULL, Already, registered, share, window
 from langchain_edgeorder.asking import Ask, AskText, Steps, adrive, drive
 from langchain_edgeorder.context import ContextMiddleware
 from langchain_edgeorder.conversation import (
@@ -170,7 +170,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         waits = n > 1 if isinstance(documents, str) else (n > 1 or self.already != "send") and not keeps
         draft = waits and not ends
         register = register_of(state, messages)
-        if draft or register_around() is None:  # else the others of the step give numbers of the same register
+        if draft or registered() is None:  # else the others of the step give numbers of the same register
             register = register.branch(at, n)
         own = self._writer.window(
             self._share(state, messages, beside, message), register, self._writer.shown(messages), draft=draft
