@@ -173,14 +173,14 @@ class Adapter(PlacementSettings):
         Raises:
             ValueError: If layout or prompt hold more than the items: labels or the question would get lost.
         """
-        self.check_verbatim()
+        self.check_faces(items)
         with self.harmless():
             return self.placed(items, self.place(items, query, **request))
         return list(items)
 
     async def aplaced_items(self, items: Sequence[T], query: str | None = None, **request: Any) -> list[T]:
         """The same, never blocking the event loop."""
-        self.check_verbatim()
+        self.check_faces(items)
         with self.harmless():
             return self.placed(items, await self.aplace(items, query, **request))
         return list(items)
@@ -196,10 +196,17 @@ class Adapter(PlacementSettings):
         """In shadow mode, log what fails instead of failing what the placement is not used for."""
         try:
             yield
-        except EdgeOrderError as error:
+        except Exception as error:  # a callable of the user's may raise anything
             if not self.shadow:
                 raise
-            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error)
+            unknown = None if isinstance(error, EdgeOrderError) else error
+            logging.getLogger("edgeorder").warning("shadow mode: nothing was placed: %s", error, exc_info=unknown)
+
+    def check_faces(self, items: Sequence[Any]) -> None:
+        """Raise for what cannot be returned, in shadow mode too for items of another kind: that is the caller's."""
+        self.check_verbatim()
+        if self.shadow:
+            self.view(items)
 
     def check_verbatim(self) -> None:
         """Raise ValueError if the block holds more than the items."""

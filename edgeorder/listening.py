@@ -3,10 +3,10 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar, Token
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from edgeorder.contexts import Opened
 from edgeorder.placement import Placement
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Recorder: TypeAlias = Callable[[Any], object]
 If it has a true attribute `text`, its records hold the texts too.
 """
 
-_captures: ContextVar[tuple["capture", ...]] = ContextVar("edgeorder_captures", default=())
+_captures: "Opened[capture]" = Opened("edgeorder_captures")
 
 
 class capture:  # noqa: N801 - a context manager, named as one
@@ -40,17 +40,16 @@ class capture:  # noqa: N801 - a context manager, named as one
     def __init__(self, *, text: bool = False) -> None:
         self.text = text
         self._records: list[OrderRecord] = []
-        self._tokens: list[Token[tuple[capture, ...]]] = []
 
     def __call__(self, record: "OrderRecord") -> None:
         self._records.append(record)
 
     def __enter__(self) -> "list[OrderRecord]":
-        self._tokens.append(_captures.set((*_captures.get(), self)))
+        _captures.enter(self)
         return self._records
 
     def __exit__(self, *exception: object) -> None:
-        _captures.reset(self._tokens.pop())
+        _captures.leave(self)
 
 
 def check_recorders(recorders: object) -> None:
@@ -68,7 +67,7 @@ def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
         from edgeorder.spans import send_span
 
         send_span(placement)
-    captures = _captures.get()
+    captures = _captures.all()
     if not recorders and not captures:
         return
     with_text: OrderRecord | None = None
@@ -101,7 +100,7 @@ def record_answer(
     from edgeorder.recorders import answer_now
 
     check_recorders(recorders)
-    listeners: list[Recorder] = [*recorders, *_captures.get()]
+    listeners: list[Recorder] = [*recorders, *_captures.all()]
     for recorder in listeners:
         try:
             recorder(answer_now(trace_id, answer if getattr(recorder, "text", False) else None, correct))

@@ -36,6 +36,11 @@ class Wordless(str):
 WORDLESS = Wordless(" ")
 
 
+def worded(query: str | None) -> str | None:
+    """Return a query; `WORDLESS` for one that is blank, as models write them."""
+    return query if query is None or query.strip() else WORDLESS
+
+
 @dataclass(frozen=True, slots=True)
 class MessageParts:
     """What of a message is counted: plain data, no object of a framework.

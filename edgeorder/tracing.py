@@ -1,7 +1,7 @@
 """What joins the records of one request: a trace id, known to everything that is placed in its context."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -43,7 +43,8 @@ def trace(id: object) -> Iterator[str]:
     try:
         yield name
     finally:
-        _current.reset(token)
+        with suppress(ValueError):  # the block of a generator may end in another context than it began in
+            _current.reset(token)
 
 
 class within:  # noqa: N801 - a context manager, named as one; a class, since every call of an adapter enters it

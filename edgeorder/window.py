@@ -6,13 +6,13 @@ belongs to one request is put on an object that others use at the same time.
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar, Token
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from edgeorder.budget import Budget, as_budget
 from edgeorder.call import Call
 from edgeorder.chunk import TokenCounter
+from edgeorder.contexts import Opened
 from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.messages import MessageCounter
 from edgeorder.placement import Placement
@@ -28,7 +28,7 @@ class window:  # noqa: N801 - a context manager, named as one
     Each placement has what is left, or its own budget if that is less, and takes what its text needs. Several at once
     are served in the order in which they end. A window that is full is a result: the placement is empty, its record
     says so, and a warning is given. What starts inside inherits the window: tasks, `asyncio.to_thread`, and the
-    executors of LangChain and LlamaIndex. Inside another window, both hold.
+    executors of LangChain and LlamaIndex. Plain threads may each enter the same one. Inside another window, both hold.
 
     Args:
         budget: The tokens, 0 for a window that is full already; or a `Budget`, whose counter counts here and whose
@@ -60,7 +60,7 @@ class window:  # noqa: N801 - a context manager, named as one
         strict: bool = False,
         draft: bool = False,
     ) -> None:
-        if budget is None and register is None:
+        if budget is None and register is None and not draft:
             raise ValueError("a window shares tokens, a register, or both: window(6000), window(register=Register())")
         if already not in ("send", "point", "drop"):
             raise bad_choice("already", already, ("send", "point", "drop"))
@@ -73,9 +73,8 @@ class window:  # noqa: N801 - a context manager, named as one
         self.each = each
         self.strict = strict
         self.draft = draft
-        """For trying out: nothing is recorded, nor taken from a window around."""
+        """For what is only tried out or written as it came: nothing is recorded, nor asked of a window around."""
         self._left = None if self.budget is None else 0 if budget == 0 else _tokens(self.budget)
-        self._tokens: list[Token[tuple[window, ...]]] = []
 
     @property
     def left(self) -> int | None:
@@ -83,11 +82,11 @@ class window:  # noqa: N801 - a context manager, named as one
         return None if self._left is None else max(0, self._left)
 
     def __enter__(self) -> "window":
-        self._tokens.append(_open.set((*_open.get(), self)))
+        _open.enter(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _open.reset(self._tokens.pop())
+        _open.leave(self)
 
     async def __aenter__(self) -> "window":
         return self.__enter__()
@@ -96,7 +95,7 @@ class window:  # noqa: N801 - a context manager, named as one
         self.__exit__(*exception)
 
 
-_open: ContextVar[tuple[window, ...]] = ContextVar("edgeorder_windows", default=())
+_open: Opened[window] = Opened("edgeorder_windows")
 _taking = threading.Lock()
 
 
@@ -209,12 +208,12 @@ def said(placement: Placement, *, draws: bool = True) -> str:
 
 def registered() -> Register | None:
     """Return the register of the windows around: that of the innermost that has one."""
-    return next((each.register for each in reversed(_open.get()) if each.register is not None), None)
+    return next((each.register for each in reversed(_open.all()) if each.register is not None), None)
 
 
 def share() -> Share | None:
     """Return what a placement that starts now may have; None outside of any window."""
-    windows = _open.get()
+    windows = _open.all()
     if not windows:
         return None
     budgets = [each.budget for each in windows if each.budget is not None]
@@ -232,9 +231,14 @@ def share() -> Share | None:
     )
 
 
+def unheard() -> window:
+    """Return a window to write in what goes its way without us, as in shadow mode: with the numbers around, no more."""
+    return window(register=registered(), draft=True)
+
+
 def drafting() -> bool:
     """Say whether what is placed now is only tried out."""
-    windows = _open.get()
+    windows = _open.all()
     return bool(windows) and windows[-1].draft
 
 

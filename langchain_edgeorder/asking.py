@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 
+from edgeorder.alerts import collected, warn
 from edgeorder.budget import Budget, as_budget
 from edgeorder.long_text import PlacedText, aplace_text, place_text
 from edgeorder.placement import Placement
@@ -77,24 +78,43 @@ Steps: TypeAlias = Generator[Ask | AskText, Any, T]
 
 def drive(steps: Steps[T]) -> T:
     """Return what steps come to, once they have what they ask for."""
-    try:
-        ask = next(steps)
-        while True:
-            ask = steps.send(ask.do())
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    ended, told = _step(steps, None)
+    while not ended:
+        ended, told = _step(steps, told.do())
+    result: T = told
+    return result
 
 
-async def adrive(steps: Steps[T]) -> T:
-    """The same, never blocking the event loop."""
+async def adrive(steps: Steps[T], *, counting: bool) -> T:
+    """The same, never blocking the event loop.
+
+    Args:
+        steps: The steps.
+        counting: Whether they count whole conversations, so that each is taken in a thread.
+    """
+    import asyncio
+
+    answer: Any = None
+    while True:
+        if counting:
+            with collected() as messages:
+                ended, told = await asyncio.to_thread(_step, steps, answer)
+            for message in messages:
+                warn(message)
+        else:
+            ended, told = _step(steps, answer)
+        if ended:
+            result: T = told
+            return result
+        answer = await told.ado()
+
+
+def _step(steps: Steps[Any], answer: Any) -> tuple[bool, Any]:
+    """Return whether steps ended, and what they came to or ask for: no future takes a StopIteration."""
     try:
-        ask = next(steps)
-        while True:
-            ask = steps.send(await ask.ado())
+        return False, steps.send(answer)
     except StopIteration as end:
-        result: T = end.value
-        return result
+        return True, end.value
 
 
 class KnownScores:

@@ -1,30 +1,32 @@
 """`ContextMiddleware` for `create_agent`: two-step RAG, the block in the system message."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, ChatMessage, HumanMessage, SystemMessage
 from langchain_core.retrievers import RetrieverLike
 from langchain_core.runnables import Runnable, RunnableLambda
-from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from langgraph.types import Command
 from typing_extensions import override
 
 from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
+from edgeorder.chunk import check_items
+from edgeorder.message_parts import worded
 from edgeorder.placed import by_rank
-from edgeorder.prompting import as_prompt
 from edgeorder.register import Register
 from edgeorder.window import window
 from langchain_edgeorder.asking import Ask, Steps, adrive, drive, scores_of, with_scores
 from langchain_edgeorder.conversation import KEY, ConversationState, kept, knowing, messages_of, register_of
 from langchain_edgeorder.gauge import Gauge
-from langchain_edgeorder.order import EdgeOrder, with_labels
+from langchain_edgeorder.order import EdgeOrder, with_labels, without_question
 from langchain_edgeorder.retriever import places
+from langchain_edgeorder.sending import sending
+from langchain_edgeorder.tool_results import as_documents
+
+_HUMAN = ("user", "human")  # roles of a `ChatMessage`
 
 
 class ContextState(ConversationState):
@@ -95,23 +97,23 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     @override
     def before_agent(self, state: ContextState, runtime: Any) -> dict[str, Any] | None:
         messages = messages_of(state)
-        query = _text_of(_last_human(messages) if self._query is None else self._query.invoke(messages))
+        query = _text_of(_said(messages) if self._query is None else self._query.invoke(messages))
         found = self.retriever.invoke(query) if query.strip() else []
         return drive(self._begun(state, query, found))
 
     @override
     async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any] | None:
         messages = messages_of(state)
-        query = _text_of(_last_human(messages) if self._query is None else await self._query.ainvoke(messages))
+        query = _text_of(_said(messages) if self._query is None else await self._query.ainvoke(messages))
         found = await self.retriever.ainvoke(query) if query.strip() else []
-        return await adrive(self._begun(state, query, found))
+        return await adrive(self._begun(state, query, found), counting=self._gauge is not None)
 
     @override
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         request, text, update = drive(self._shown(request))
-        with _sending(text):
+        with sending(text):
             response = handler(request)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
@@ -119,8 +121,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        request, text, update = await adrive(self._shown(request))
-        with _sending(text):
+        request, text, update = await adrive(self._shown(request), counting=self._gauge is not None)
+        with sending(text):
             response = await handler(request)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
@@ -136,40 +138,45 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Keep what was found, ranked; with a budget it is placed when it is known what else the model receives."""
         if not query.strip():
             warn("there is no text to retrieve for, so no document was looked up")
+        found = list(found) if isinstance(found, Iterator) else found
+        check_items(found, Document, "documents")
         if self._shadow is not None and found:
             yield Ask(self._shadow, list(by_rank(found)), query, window(register=Register()))
         documents, register = list(found if self._shadow else by_rank(found)), register_of(state)
-        others = list(_contexts(state, _turn(state)).values())
-        start = sum(other["n"] for other in others)
-        entry: dict[str, Any] = {"turn": _turn(state), "start": start, "n": len(documents), "query": query}
+        before = _open(state)
+        others = {} if self.name in before else before  # a turn that failed left them
+        start = sum(other["n"] for other in others.values())
+        entry: dict[str, Any] = {"open": True, "start": start, "n": len(documents), "query": query}
         if self._gauge is None:
-            placement = yield Ask(self.placer, documents, query, window(register=register))
-            entry |= _placed(placement)
+            # In shadow mode it is what the model would get without us: nobody's record, and no window's matter.
+            around = window(register=register, draft=self._shadow is not None)
+            entry |= _placed((yield Ask(self.placer, documents, query, around)))
         elif self.placer.rerank is not None and documents:
             ranker = self.placer.model_copy(update={"budget": None})
             placement = yield Ask(ranker, documents, query, window(register=register.branch(), draft=True))
             entry["scores"] = scores_of(placement)
+        left = {name: {**other, "open": False} for name, other in before.items() if name not in others}
         return {
-            "context": [*(state.get("context") or [])[:start], *documents],
-            "context_text": "\n\n".join(one["text"] for one in [*others, entry] if one.get("text")),
-            KEY: {"context": {self.name: entry}, "register": register.to_dict()},
+            "context": [*_documents(state)[:start], *documents],
+            "context_text": "\n\n".join(one["text"] for one in [*others.values(), entry] if one.get("text")),
+            KEY: {"context": {**left, self.name: entry}, "register": register.to_dict()},
         }
 
     def _shown(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], str, dict[str, Any]]]:
         """Return the request with the block that fits, the block, and what the state should know of it."""
         state: Any = request.state
-        entry = kept(state, "context").get(self.name)
+        entry = _open(state).get(self.name)
         if entry is None:
             return request, "", {}
         informed = self._informed(request, entry.get("text", ""))
         if self._gauge is None or ("text" in entry and self._gauge.request(informed) <= self._gauge.limit):
             return informed, entry.get("text", ""), {}
-        documents = state["context"][entry["start"] : entry["start"] + entry["n"]]
+        documents = _documents(state)[entry["start"] : entry["start"] + entry["n"]]
         placer, register = with_scores(self.placer, documents, entry.get("scores")), register_of(state)
         room = self._gauge.limit - self._gauge.request(self._informed(request, "\n\n"))
         while True:
             around = window(max(0, room), register=register, strict=self.strict)
-            placement = yield Ask(placer, documents, entry["query"], around)
+            placement = yield Ask(placer, documents, worded(entry["query"]), around)
             text = placement.text if placement.indices else ""
             informed = self._informed(request, text)
             over = self._gauge.request(informed) - self._gauge.limit
@@ -196,78 +203,30 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     def _published(self, state: Any) -> dict[str, Any] | None:
         """Put the documents that were shown into the result: one of the middlewares does it for all of the turn."""
-        own = kept(state, "context").get(self.name)
-        if own is None or own["start"] > 0:
+        entries, found = _open(state), _documents(state)
+        if self.name not in entries:
             return None
-        shown = [entry for entry in _contexts(state, own["turn"]).values() if "placed" in entry]
-        documents = [state["context"][entry["start"] + at] for entry in shown for at in entry["placed"]]
-        numbers = [number for entry in shown for number in entry["numbers"]]
+        shown = [entry for entry in entries.values() if "placed" in entry]
+        ended = {name: {**entry, "open": False} for name, entry in entries.items()}
         return {
-            "context": documents,
+            "context": [found[entry["start"] + at] for entry in shown for at in entry["placed"]],
             "context_text": "\n\n".join(entry["text"] for entry in shown if entry["text"]),
-            KEY: {"cited": {"context": numbers}},
+            KEY: {
+                "context": ended,
+                "cited": {"context": [number for entry in shown for number in entry["numbers"]]},
+            },
         }
 
 
-def without_question(placer: EdgeOrder) -> EdgeOrder:
-    """Return the placer.
-
-    Raises:
-        ValueError: If its prompt shows the question, which the conversation holds already.
-    """
-    prompt = as_prompt(placer.prompt)
-    if prompt is not None and prompt.question != "none":
-        raise ValueError(
-            f"prompt={placer.prompt!r} would show the question a second time: in an agent it is a message already. Use "
-            "prompt=Prompt('none', instruction)"
-        )
-    return placer
+def _open(state: Any) -> dict[str, Any]:
+    """Return what the middlewares of this turn keep, by name, in their order."""
+    entries = [(name, entry) for name, entry in kept(state, "context").items() if entry.get("open")]
+    return dict(sorted(entries, key=lambda pair: pair[1]["start"]))
 
 
-class _Sent(BaseCallbackHandler):
-    """Sees whether a block reaches a model."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.calls: list[bool] = []
-
-    @override
-    def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **kwargs: Any) -> None:
-        self.calls.append(any(self.text in message.text for batch in messages for message in batch))
-
-
-@contextmanager
-def _sending(text: str) -> Iterator[None]:
-    """Check that a block reaches the model that is called inside.
-
-    Raises:
-        ValueError: If a middleware further in replaced the system message.
-    """
-    if not text:
-        yield
-        return
-    sent = _Sent(text)
-    token = var_child_runnable_config.set(merge_configs(ensure_config(), {"callbacks": [sent]}))
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
-    if sent.calls and not any(sent.calls):
-        raise ValueError(
-            "a middleware after ContextMiddleware replaced the system message, as dynamic_prompt does, and the model "
-            "never got the documents in it: list ContextMiddleware after it"
-        )
-
-
-def _contexts(state: Any, turn: str) -> dict[str, Any]:
-    """Return what the middlewares of a turn keep, in their order."""
-    return {name: entry for name, entry in kept(state, "context").items() if entry["turn"] == turn}
-
-
-def _turn(state: Any) -> str:
-    """Return what tells a turn from others."""
-    messages = messages_of(state)
-    return next((message.id for message in reversed(messages) if message.id), None) or str(len(messages))
+def _documents(state: Any) -> list[Document]:
+    """Return the documents that the state holds, as checkpoints give them back."""
+    return as_documents(state.get("context") or []) or []
 
 
 def _placed(placement: Any) -> dict[str, Any]:
@@ -278,11 +237,12 @@ def _placed(placement: Any) -> dict[str, Any]:
     }
 
 
-def _last_human(messages: Sequence[BaseMessage]) -> HumanMessage:
+def _said(messages: Sequence[BaseMessage]) -> BaseMessage | str:
+    """Return what a human said last; nothing if nobody did."""
     for message in reversed(messages):
-        if isinstance(message, HumanMessage):
+        if isinstance(message, HumanMessage) or (isinstance(message, ChatMessage) and message.role in _HUMAN):
             return message
-    raise ValueError("ContextMiddleware retrieves for the last human message, and there is none")
+    return ""
 
 
 def _text_of(query: Any) -> str:

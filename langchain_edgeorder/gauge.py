@@ -27,6 +27,10 @@ class Gauge:
         self.text = lru_cache(2048)(checked_counter(budget.counter))
         self.messages = MessageCounter(self.text, budget.image_tokens)
         self.limit = budget.left(self.text)
+        self._budget = budget
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gauge, (self._budget,)  # without what was counted
 
     def request(self, request: ModelRequest[Any]) -> int:
         """Return the tokens of a request as it stands."""

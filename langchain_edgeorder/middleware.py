@@ -6,7 +6,7 @@ order of the calls, in one window, with one register of numbers. A message that 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from edgeorder.errors import BudgetError
 from edgeorder.extras import optional
@@ -14,7 +14,6 @@ from edgeorder.extras import optional
 with optional("langchain", "agents"):
     from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelRequest, ModelResponse
 
-from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
@@ -22,15 +21,15 @@ from typing_extensions import override
 
 from edgeorder.alerts import warn
 from edgeorder.budget import as_budget
-from edgeorder.placed import by_rank
 from edgeorder.register import Register
-from edgeorder.window import FULL, Already, share, window
+from edgeorder.window import FULL, Already, registered, share, window
 from langchain_edgeorder.asking import Ask, AskText, Steps, adrive, drive
-from langchain_edgeorder.context import ContextMiddleware, without_question
+from langchain_edgeorder.context import ContextMiddleware
 from langchain_edgeorder.conversation import (
     KEY,
     ConversationState,
-    calls_beside,
+    around_call,
+    as_kept,
     cited,
     kept,
     knowing,
@@ -38,19 +37,13 @@ from langchain_edgeorder.conversation import (
     register_of,
     unseen,
 )
+from langchain_edgeorder.finder import Finder, Found, query_of
 from langchain_edgeorder.gauge import Gauge
-from langchain_edgeorder.order import EdgeOrder, with_labels
-from langchain_edgeorder.tool_messages import Writer, is_open, stub
-from langchain_edgeorder.tool_results import as_documents, documents_in, watched, what_came
+from langchain_edgeorder.order import EdgeOrder, with_labels, without_question
+from langchain_edgeorder.tool_messages import Writer, digest, is_open, points, stub
+from langchain_edgeorder.tool_results import as_documents, with_text
 
 __all__ = ["ContextMiddleware", "EdgeOrderMiddleware", "cited"]
-
-
-class Found(NamedTuple):
-    """A tool message, and the documents that its tool returned, or its text if texts are cut."""
-
-    message: ToolMessage
-    documents: list[Document] | str
 
 
 class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
@@ -100,13 +93,14 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         self.already = already
         self.texts = texts
         self.strict = strict
-        self._names = None if tools is None else frozenset([tools] if isinstance(tools, str) else tools)
+        self._finder = Finder(tools, texts=texts, owner=type(self).__name__)
         budget = as_budget(self.placer.budget)
         if reserve_history and budget is None:
             raise ValueError("reserve_history=True needs a budget to be taken from: EdgeOrder(budget=...)")
         if texts and budget is None:
             raise ValueError("texts=True cuts texts to a budget, and there is none: EdgeOrder(budget=...)")
-        self._gauge = Gauge(budget) if reserve_history and budget is not None else None
+        shared = reserve_history and not self.placer.shadow
+        self._gauge = Gauge(budget) if shared and budget is not None else None
         window(register=Register(), already=already)  # checked
         self._writer = Writer(self.placer, self.name, already, strict, self._gauge)
 
@@ -114,26 +108,25 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
     @override
     def name(self) -> str:
         """Differs by tools, since an agent takes no two middlewares of one name."""
-        own = type(self).__name__
-        return own if self._names is None else f"{own}({', '.join(sorted(self._names))})"
+        return self._finder.owner_name
 
     @override
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        request, returned = self._watching(request)
+        request, returned = self._finder.watching(request)
         result = handler(request)
-        found = self._found(request, result, returned)
+        found = self._finder.found(request, result, returned)
         return result if found is None else drive(self._first(request, found))
 
     @override
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        request, returned = self._watching(request)
+        request, returned = self._finder.watching(request)
         result = await handler(request)
-        found = self._found(request, result, returned)
-        return result if found is None else await adrive(self._first(request, found))
+        found = self._finder.found(request, result, returned)
+        return result if found is None else await adrive(self._first(request, found), counting=self._gauge is not None)
 
     @override
     def before_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
@@ -141,7 +134,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
 
     @override
     async def abefore_model(self, state: ConversationState, runtime: Any) -> dict[str, Any] | None:
-        return await adrive(self._settled(state))
+        return await adrive(self._settled(state), counting=self._gauge is not None)
 
     @override
     def wrap_model_call(
@@ -155,73 +148,54 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        request, update = await adrive(self._checked(request))
+        request, update = await adrive(self._checked(request), counting=self._gauge is not None)
         response = await handler(request)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
-    def _watching(self, request: ToolCallRequest) -> tuple[ToolCallRequest, list[Any]]:
-        """Return the request with a tool that keeps what it returns, if the tool is ours."""
-        self._check_names(request)
-        if request.tool is None or not self._is_for(request) or request.tool.response_format != "content":
-            return request, []
-        tool, returned = watched(request.tool)
-        return request.override(tool=tool), returned
-
-    def _is_for(self, request: ToolCallRequest) -> bool:
-        return self._names is None or request.tool_call["name"] in self._names
-
-    def _check_names(self, request: ToolCallRequest) -> None:
-        known = {tool.name for tool in getattr(request.runtime, "tools", None) or ()}
-        if self._names is not None and known and (missing := sorted(self._names - known)):
-            warn(f"tools={missing} of {type(self).__name__} are no tools of this agent, which has {sorted(known)}")
-
-    def _found(self, request: ToolCallRequest, result: Any, returned: list[Any]) -> Found | None:
-        """Return the documents of a result; None if it is none of ours."""
-        if not self._is_for(request):
-            return None
-        named = self._names is not None
-        if isinstance(result, ToolMessage) and result.status != "error":
-            documents = documents_in(result, returned, blocks=1 if named else 2)
-            if documents is not None:
-                return Found(result, list(by_rank(documents))) if documents else None
-            if self.texts and isinstance(result.content, str):
-                return Found(result, result.content) if result.content else None
-        if named and not (isinstance(result, ToolMessage) and result.status == "error"):
-            warn(
-                f"the tool {request.tool_call['name']!r} returned {what_came(result)}, which {self.name} does not "
-                "understand and leaves as it is: documents come as a list of Document, as text blocks, or as the "
-                "artifact of response_format='content_and_artifact'"
-            )
-        return None
-
     def _first(self, request: ToolCallRequest, found: Found) -> Steps[ToolMessage]:
         """Place one result within its share of what is left."""
-        state, call, (message, documents) = request.state, request.tool_call, found
+        message, documents = found
         if self.placer.shadow:
             if not isinstance(documents, str):
-                yield Ask(self.placer, documents, self._query(request), window(register=Register()))
+                query = query_of(request, self.query_arg, None)
+                yield Ask(self.placer, documents, query, window(register=Register()))
             return message
-        messages = messages_of(state)
-        beside, at = calls_beside(messages, call["id"] or "")
-        n = max(1, len(beside))
+        state = request.state
+        messages, beside, at = around_call(state, request.tool_call)
+        n = len(beside)
         # The results of a step are placed together later, if there is a later: not in a bare node, nor at the end.
         ends = getattr(request.tool, "return_direct", False) or not (isinstance(state, Mapping) and KEY in state)
-        left = self._left(state, [*messages, *map(stub, beside or [dict(call)])])
-        if left is None and n > 1 and (around := share()) is not None:
-            left = around.left
-        room = None if left is None else max(0, left) // n
-        register, shown = register_of(state, messages).branch(at, n), self._writer.shown(messages)
+        keeps = message.artifact is not None and as_documents(message.artifact) is None
+        # So is one result that may point at what is trimmed before the model is called.
+        waits = n > 1 if isinstance(documents, str) else (n > 1 or self.already != "send") and not keeps
+        draft = waits and not ends
+        register = register_of(state, messages)
+        if draft or registered() is None:  # else the others of the step give numbers of the same register
+            register = register.branch(at, n)
+        own = self._writer.window(
+            self._share(state, messages, beside, message), register, self._writer.shown(messages), draft=draft
+        )
+        query = query_of(request, self.query_arg, None if isinstance(documents, str) else self.placer)
         if isinstance(documents, str):
-            given = call["args"].get(self.query_arg)
-            query, draft = given if isinstance(given, str) else None, n > 1 and not ends
-            own = self._writer.window(room, register, shown, draft=draft)
             placed = yield AskText(self.placer, documents, query, own)
             return self._writer.text(message, documents, query, placed, draft=draft)
-        keeps = message.artifact is not None and as_documents(message.artifact) is None
-        query, draft = self._query(request), n > 1 and not ends and not keeps
-        placed = yield Ask(self.placer, documents, query, self._writer.window(room, register, shown, draft=draft))
+        placed = yield Ask(self.placer, documents, query, own)
         write = self._writer.draft if draft else self._writer.final
         return write(message, documents, query, placed)
+
+    def _share(
+        self, state: Any, messages: Sequence[BaseMessage], beside: Sequence[Mapping[str, Any]], message: ToolMessage
+    ) -> int | None:
+        """Return the tokens for the text of one result of a step; None for no limit."""
+        left = self._left(state, [*messages, *map(stub, beside)])
+        if self._gauge is None or left is None:
+            around = share() if len(beside) > 1 else None
+            return None if around is None or around.left is None else around.left // len(beside)
+        if not messages:
+            warn(f"the state of the graph has no messages, so {self.name} takes nothing off for reserve_history=True")
+        bare = [ToolMessage(FULL, tool_call_id=message.tool_call_id, name=message.name)]
+        images = self._gauge.messages([with_text(message, FULL)]) - self._gauge.messages(bare)
+        return max(0, left // len(beside) - images)
 
     def _settled(self, state: Any) -> Steps[dict[str, Any] | None]:
         """Place the results that no model call has seen, together."""
@@ -232,13 +206,18 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         own = [at for at in drafts if self._writer.wrote(messages[at])]
         update: dict[str, Any] = {}
         if own:
-            lines = [m.model_copy(update={"content": FULL}) if at in own else m for at, m in enumerate(messages)]
+            lines = [with_text(m, FULL) if at in own else m for at, m in enumerate(messages)]
             jobs = [self._writer.job(message) for at, message in enumerate(messages) if at in own]
             shown = self._writer.shown(standing)
             update["messages"] = yield from self._writer.all(jobs, shown, self._left(state, lines), register)
+        kept_now: dict[str, Any] = {}
         if register != Register.from_dict(kept(state, "register")):
-            update[KEY] = {"register": register.to_dict()}
-        return update or None
+            kept_now["register"] = register.to_dict()
+        if self.already != "send":  # what a middleware after this one removes is pointed at no more
+            anew = {message.id: message for message in update.get("messages", ())}
+            shown = self._writer.shown([anew.get(message.id, message) for message in messages])
+            kept_now["shown"] = {self.name: sorted(set(map(digest, shown)))}
+        return {**update, KEY: kept_now} if kept_now else update or None
 
     def _checked(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], dict[str, Any]]]:
         """Count what the model is about to receive; write fresh messages again where less is left than was thought."""
@@ -254,16 +233,22 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
             left = sum(gauge.text(messages[at].text) - gauge.text(FULL) for at in fresh) - over
             if beyond != kept(request.state, "beyond").get(self.name):
                 own["beyond"] = {self.name: beyond}
-        # A pointer leads nowhere once another middleware cleared what it points at.
-        leads = self.already == "send" or set(writer.shown(before)) <= set(writer.shown(messages))
+        # A pointer leads nowhere once another middleware cleared or removed what it points at.
+        known = set(kept(request.state, "shown").get(self.name, ()))
+        astray = not known <= set(map(digest, writer.shown(messages))) and any(points(messages[at]) for at in fresh)
+        if astray and self.already == "drop":
+            warn(
+                "documents were left out since they stood above, and a middleware has taken that away since: list "
+                f"{self.name} after it"
+            )
         update: dict[str, Any] = {}
-        if fresh and (over > 0 or not leads):
+        if fresh and (over > 0 or astray):
             register = register_of(request.state)
             jobs = [writer.job(messages[at]) for at in fresh]
             anew = yield from writer.all(jobs, writer.shown(standing), left, register)
             for at, message in zip(fresh, anew, strict=True):
                 messages[at] = message
-            update["messages"], own["register"] = anew, register.to_dict()
+            update["messages"], own["register"] = as_kept(anew, before), register.to_dict()
             request = knowing(request.override(messages=messages), {"register": own["register"]})
             over = 0 if gauge is None else gauge.request(request) - gauge.limit
         if gauge is not None and over > 0 and not self.placer.shadow:
@@ -283,15 +268,6 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
         if self.strict:
             raise BudgetError(text)
         warn(text)
-
-    def _query(self, request: ToolCallRequest) -> str | None:
-        query = request.tool_call["args"].get(self.query_arg)
-        if self.placer.rerank is not None and not isinstance(query, str):
-            raise ValueError(
-                f"reranking needs the query, and the call of {request.tool_call['name']!r} has none under "
-                f"{self.query_arg!r}: set query_arg to one of {sorted(request.tool_call['args'])}"
-            )
-        return query if isinstance(query, str) else None
 
     def _left(self, state: Any, messages: Sequence[BaseMessage]) -> int | None:
         """Return what messages leave of the whole window, with what the last model call had beyond them."""

@@ -14,6 +14,7 @@ from typing_extensions import override
 from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.placement import Placement
+from edgeorder.prompting import as_prompt
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
 from edgeorder.tracing import within
 from langchain_edgeorder.documents import Documents, with_body
@@ -197,3 +198,18 @@ def with_labels(placer: EdgeOrder | None) -> EdgeOrder:
     """Return the placer, its passages numbered unless it says how the block is written."""
     placer = EdgeOrder() if placer is None else placer
     return placer if placer.layout is not None else placer.model_copy(update={"layout": "numbered"})
+
+
+def without_question(placer: EdgeOrder) -> EdgeOrder:
+    """Return the placer.
+
+    Raises:
+        ValueError: If its prompt shows the question, which the conversation holds already.
+    """
+    prompt = as_prompt(placer.prompt)
+    if prompt is not None and prompt.question != "none":
+        raise ValueError(
+            f"prompt={placer.prompt!r} would show the question a second time: in an agent it is a message already. Use "
+            "prompt=Prompt('none', instruction)"
+        )
+    return placer

@@ -15,6 +15,7 @@ from edgeorder.placement import Placement
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.rendering import as_layout, split_block
 from edgeorder.tokens import checked_counter
+from edgeorder.window import unheard
 from langchain_edgeorder.order import EdgeOrder, with_labels
 
 _AROUND = (
@@ -97,7 +98,11 @@ class ContextPrompt(ChatPromptTemplate):
             placer = self._asking(asked)
             with placer.harmless():
                 placed = placer.place(context, asked.query, reserve=asked.reserve if placer.budget else None)
-            context = placer.unchanged().place(list(context), asked.query) if placer.shadow else placed
+            if not placer.shadow:
+                context = placed
+            else:
+                with unheard():
+                    context = placer.unchanged().place(list(context), asked.query)
         return self._messages(context, asked)
 
     @override
@@ -108,7 +113,11 @@ class ContextPrompt(ChatPromptTemplate):
             placer = self._asking(asked)
             with placer.harmless():
                 placed = await placer.aplace(context, asked.query, reserve=asked.reserve if placer.budget else None)
-            context = await placer.unchanged().aplace(list(context), asked.query) if placer.shadow else placed
+            if not placer.shadow:
+                context = placed
+            else:
+                with unheard():
+                    context = await placer.unchanged().aplace(list(context), asked.query)
         return self._messages(context, asked)
 
     def _read(self, kwargs: dict[str, Any]) -> "_Asked":

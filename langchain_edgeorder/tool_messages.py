@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from edgeorder.long_text import PlacedText
+from edgeorder.message_parts import worded
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
 from edgeorder.window import FULL, Already, said, share, window
@@ -15,7 +16,7 @@ from langchain_edgeorder.asking import Ask, AskText, Steps, by_input, scores_of,
 from langchain_edgeorder.conversation import KEY, mark_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder
-from langchain_edgeorder.tool_results import as_documents
+from langchain_edgeorder.tool_results import as_documents, with_text
 
 
 class Job(NamedTuple):
@@ -64,7 +65,8 @@ class Writer:
         """Return the window for one message: `room` tokens beyond the line that would stand there otherwise."""
         if room is not None and self.gauge is not None:
             room += self.gauge.text(FULL)
-        return window(room, register=register, already=self.already, shown=shown, strict=self.strict, draft=draft)
+        strict = self.strict and not draft  # in the end it may have more than its share
+        return window(room, register=register, already=self.already, shown=shown, strict=strict, draft=draft)
 
     def shown(self, messages: Sequence[BaseMessage]) -> list[str]:
         """Return the texts in which an earlier chunk may stand."""
@@ -80,22 +82,23 @@ class Writer:
     def job(self, message: Any) -> Job:
         """Return what there is to do for a message that was written before."""
         mark, found = mark_of(message) or {}, as_documents(message.artifact) or []
+        query = worded(mark["query"])  # a checkpoint gives back a plain text
         if mark["text"]:
-            opened = mark.get("open", {"text": message.text, "query": mark["query"], "needs": None})
-            return Job(message, self.placer, opened["text"], opened["query"], opened["needs"])
+            opened = mark.get("open", {"text": message.text, "needs": None})
+            return Job(message, self.placer, opened["text"], query, opened["needs"])
         if (opened := mark.get("open")) is not None:
             placer = with_scores(self.placer, found, opened["scores"])
-            return Job(message, placer, found, opened["query"], opened["needs"])
+            return Job(message, placer, found, query, opened["needs"])
         ranked = sorted(range(len(found)), key=mark["ranks"].__getitem__)
         documents, numbers = [found[at] for at in ranked], [mark["numbers"][at] for at in ranked]
-        return Job(message, by_input(self.placer), documents, mark["query"], None, numbers)
+        return Job(message, by_input(self.placer), documents, query, None, numbers)
 
     def draft(
         self, message: ToolMessage, documents: Sequence[Document], query: str | None, placement: Placement
     ) -> ToolMessage:
         """Return a message with the block of a placement that is to be placed again."""
         cut = placement.texts or any(drop.reason == "budget" for drop in placement.dropped)
-        opened = {"query": query, "scores": scores_of(placement), "needs": None if cut else placement.tokens}
+        opened = {"scores": scores_of(placement), "needs": None if cut else placement.tokens}
         return self._written(message, list(documents), query, placement, placed=list(placement.indices), open=opened)
 
     def final(
@@ -146,9 +149,9 @@ class Writer:
         self, message: ToolMessage, text: str, query: str | None, placed: PlacedText, *, draft: bool = False
     ) -> ToolMessage:
         """Return a message with what is left of a text; a draft of it keeps the whole."""
-        opened = {"text": text, "query": query, "needs": None if placed.gone else placed.tokens}
+        opened = {"text": text, "needs": None if placed.gone else placed.tokens}
         content = placed.text or FULL
-        mark = {**_NO_DOCUMENTS, "by": self.name, "text": True, "digest": _digest(content), "query": query}
+        mark = {**_NO_DOCUMENTS, "by": self.name, "text": True, "digest": digest(content), "query": query}
         return _with(message, content, {**mark, "open": opened} if draft else mark)
 
     def _knowing(self, job: Job, register: Register) -> Register:
@@ -168,8 +171,9 @@ class Writer:
         mark = {
             "by": self.name,
             "text": False,
-            "digest": _digest(content),
+            "digest": digest(content),
             "keeps": keeps,
+            "points": len(placement.call.view.above) > 0,
             "query": query,
             "numbers": [passage.number for passage in placement.block.passages],
             "ranks": list(placement.ranks),
@@ -181,8 +185,9 @@ class Writer:
 
 def _with(message: ToolMessage, content: str, mark: Mapping[str, Any], artifact: Any = None) -> ToolMessage:
     """Return a message with another text and our mark on it."""
-    update = {"content": content, "response_metadata": {**message.response_metadata, KEY: dict(mark)}}
-    return message.model_copy(update=update if artifact is None else {**update, "artifact": artifact})
+    update = {"response_metadata": {**message.response_metadata, KEY: dict(mark)}}
+    own = with_text(message, content)
+    return own.model_copy(update=update if artifact is None else {**update, "artifact": artifact})
 
 
 _NO_DOCUMENTS: Mapping[str, Any] = {"keeps": True, "numbers": [], "ranks": [], "register": {}}
@@ -191,7 +196,7 @@ _NO_DOCUMENTS: Mapping[str, Any] = {"keeps": True, "numbers": [], "ranks": [], "
 def stands(message: BaseMessage) -> bool:
     """Say whether a message that has a mark has the text that it was given."""
     mark = mark_of(message)
-    return mark is not None and mark["digest"] == _digest(message.text)
+    return mark is not None and mark["digest"] == digest(message.text)
 
 
 def is_open(message: BaseMessage) -> bool:
@@ -199,10 +204,16 @@ def is_open(message: BaseMessage) -> bool:
     return "open" in (mark_of(message) or {}) and stands(message)
 
 
+def points(message: BaseMessage) -> bool:
+    """Say whether a message was written with a chunk in mind that stands in another one."""
+    return bool((mark_of(message) or {}).get("points"))
+
+
 def stub(call: Mapping[str, Any]) -> ToolMessage:
     """Return what the result of a call comes to at least."""
     return ToolMessage(FULL, name=call["name"], tool_call_id=call["id"] or "")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return what tells a text from others."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
+
+M = TypeVar("M", bound=BaseMessage)
+_WORDS = ("text", "json", "search_result")  # blocks of a tool's message that are what it found, in words
 
 
 def watched(tool: BaseTool) -> tuple[BaseTool, list[Any]]:
@@ -56,14 +59,36 @@ def documents_in(message: ToolMessage, returned: list[Any], *, blocks: int) -> l
 
 
 def as_documents(value: Any) -> list[Document] | None:
-    """Return a list or tuple of documents as it is, also as checkpoints give it back; None for anything else."""
+    """Return a list or tuple of documents, also as checkpoints and servers give them back; None for anything else."""
     if not isinstance(value, list | tuple):
         return None
     if all(isinstance(item, Document) for item in value):
         return value if isinstance(value, list) else list(value)
-    if all(isinstance(item, dict) and item.get("type") == "Document" and "page_content" in item for item in value):
-        return [Document(**{name: part for name, part in item.items() if name != "type"}) for item in value]
-    return None
+    # Of a class of the user's own a strict checkpoint keeps the fields, item by item.
+    documents = [_document(item) for item in value]
+    return None if None in documents else [document for document in documents if document is not None]
+
+
+def _document(item: Any) -> Document | None:
+    if isinstance(item, dict) and item.get("type") == "Document" and "page_content" in item:
+        return Document(**{name: part for name, part in item.items() if name != "type"})
+    return item if isinstance(item, Document) else None
+
+
+def text_of(message: ToolMessage) -> str:
+    """Return the text of a tool message, each text block from a new line on; nothing if it holds other words."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    parts = [block for block in content if not is_media(block)]
+    texts = [part["text"] for part in parts if isinstance(part, dict) and _is_text(part)]
+    return "\n".join(texts) if len(texts) == len(parts) else ""
+
+
+def with_text(message: M, text: str) -> M:
+    """Return a message with another text; what is no text, such as an image, stays."""
+    media = [] if isinstance(message.content, str) else [block for block in message.content if is_media(block)]
+    return message.model_copy(update={"content": [{"type": "text", "text": text}, *media] if media else text})
 
 
 def what_came(message: Any) -> str:
@@ -77,6 +102,15 @@ def what_came(message: Any) -> str:
         return "a text" if content else "an empty text"
     kinds = sorted({block.get("type", "dict") if isinstance(block, dict) else "text" for block in content})
     return f"content blocks of type {', '.join(map(str, kinds))}"
+
+
+def is_media(block: Any) -> bool:
+    """Say whether a block of a message is no words: an image, a sound, a file."""
+    if not isinstance(block, dict):
+        return False
+    source = block.get("source")
+    words = isinstance(source, dict) and source.get("type") in ("text", "content")
+    return block.get("type") not in _WORDS and not words
 
 
 def _is_text(block: Any) -> bool:

@@ -303,3 +303,18 @@ class TestWhatItKnows:
         fresh = Register()
         fresh.adopt(other)
         assert (fresh, fresh.free) == (other, other.free)
+
+    @pytest.mark.parametrize("names", ["C", "CA", "DC", "BCD"])
+    def test_a_chunk_that_others_number_meanwhile(self, names):
+        """A chunk that is new to two placements at once has the number that the first one gave it."""
+        register, others = Register(), ["BC", "EA"]
+
+        def counter(text: str) -> int:
+            if others:
+                search(register, others.pop(), budget=Budget(99, words))
+            return words(text)
+
+        block = search(register, names, budget=Budget(99, counter))
+        assert not others
+        shown = dict(split_block(block, "numbered"))
+        assert {source.number: f"Text {source.id}." for source in register.sources(shown)} == shown

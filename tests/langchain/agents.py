@@ -1,13 +1,15 @@
 """Parts for the tests of agents: a model that keeps what it receives, and tools that search."""
 
 import asyncio
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, create_retriever_tool
 from pydantic import Field
@@ -28,6 +30,21 @@ class Recording(GenericFakeChatModel):
     def _generate(self, messages, *args, **kwargs):
         self.seen.append(list(messages))
         return super()._generate(messages, *args, **kwargs)
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        """As real models do: calls too come piece by piece, and brackets are split."""
+        message = self._generate(messages).generations[0].message
+        chunks = [AIMessageChunk(part) for part in re.split(r"(?<=[\s\[\]])", message.text) if part]
+        for at, call in enumerate(message.tool_calls):
+            args = json.dumps(call["args"])
+            head = {"name": call["name"], "args": args[:4], "id": call["id"], "index": at}
+            tail = {"name": None, "args": args[4:], "id": None, "index": at}
+            chunks += [AIMessageChunk("", tool_call_chunks=[part]) for part in (head, tail)]
+        for chunk in chunks or [AIMessageChunk("")]:
+            made = ChatGenerationChunk(message=chunk.model_copy(update={"id": message.id}))
+            if run_manager is not None:
+                run_manager.on_llm_new_token(chunk.text, chunk=made)
+            yield made
 
 
 def saying(*said: AIMessage | str) -> Recording:
@@ -70,10 +87,21 @@ def blocks(messages: Sequence[BaseMessage]) -> list[list[tuple[int, str]]]:
 
 
 def asked(agent: Any, way: str, messages: Any, config: Any = None) -> dict[str, Any]:
-    """Run an agent sync, async or streamed, and return its last state."""
+    """Run an agent sync, async, streamed by states or by tokens, or by events, and return its last state."""
     values = {"messages": messages} if isinstance(messages, list) else messages
     if way == "sync":
         return agent.invoke(values, config)
     if way == "async":
         return asyncio.run(agent.ainvoke(values, config))
-    return list(agent.stream(values, config, stream_mode="values"))[-1]
+    if way == "events":
+        return asyncio.run(_last_event(agent, values, config))
+    modes = ["messages", "values"] if way == "tokens" else ["values"]
+    return [part for mode, part in agent.stream(values, config, stream_mode=modes) if mode == "values"][-1]
+
+
+async def _last_event(agent: Any, values: Any, config: Any) -> dict[str, Any]:
+    last: dict[str, Any] = {}
+    async for event in agent.astream_events(values, config, version="v2"):
+        if event["event"] == "on_chain_end" and not event["parent_ids"]:
+            last = event["data"]["output"]
+    return last

@@ -471,13 +471,6 @@ class TestContextMiddleware:
             run(agent, way, talk)
 
     @BOTH
-    def test_no_human_message(self, way, base):
-        """Without anything that a human said there is nothing to retrieve for, and this is said."""
-        agent = create_agent(scripted("Well."), middleware=[ContextMiddleware(base)])
-        with pytest.raises(ValueError, match="retrieves for the last human message, and there is none"):
-            run(agent, way, [AIMessage("Hello")])
-
-    @BOTH
     def test_no_system_prompt(self, way, base):
         """Without a system prompt the system message is the block."""
         model = scripted("Well.")

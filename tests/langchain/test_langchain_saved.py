@@ -2,17 +2,22 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agents import calling, finding, letters, saying
+from langchain.agents import create_agent
 from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from edgeorder import OrderRecord, Placement, Register, window
-from langchain_edgeorder import EdgeOrder
+from edgeorder import Budget, OrderRecord, Placement, Register, window
+from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware
 
 HERE = Path(__file__).parent
 
@@ -62,3 +67,23 @@ def test_as_values_of_a_state(caplog):
     assert Register.from_dict(loaded["register"]) == register
     assert loaded["documents"] == placement.apply(documents)
     assert caplog.records == []
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def find(query: str) -> list[Document]:
+    return letters(query)
+
+
+def test_middlewares_go_to_other_processes():
+    """Pickled, an agent's middlewares do what they did."""
+    placer = EdgeOrder(budget=Budget(400, words))
+    middleware = [ContextMiddleware(RunnableLambda(find), placer), EdgeOrderMiddleware(placer, reserve_history=True)]
+    seen = []
+    for own in (middleware, pickle.loads(pickle.dumps(middleware))):
+        model = saying(calling("ABCDE"), "So.")
+        create_agent(model, [finding(letters)], middleware=own).invoke({"messages": [HumanMessage("XYZ")]})
+        seen.append([[message.text for message in sent] for sent in model.seen])
+    assert seen[0] == seen[1]

@@ -6,11 +6,11 @@ import pytest
 from agents import asked, calling, results, saying
 from langchain.agents import create_agent
 from langchain_core.documents import Document
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 
-from edgeorder import Budget, capture
+from edgeorder import Budget, Register, capture, window
 from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, context_prompt
 
 DOCUMENTS = [Document(f"{name} " * 20, id=name, metadata={"title": name}) for name in "abcdef"]
@@ -64,7 +64,7 @@ def test_a_system_message_shows_all_that_was_found():
         agent.invoke({"messages": [HumanMessage("?")]})
     text = model.seen[0][0].text
     assert re.findall(r"^\[(\d)\] (\w)$", text, re.MULTILINE) == [(str(n), name) for n, name in enumerate("abcdef", 1)]
-    assert [record.shadow for record in records if record.shadow] == [True]
+    assert [record.shadow for record in records] == [True]
 
 
 @pytest.mark.parametrize("budget", [60, 3])
@@ -77,8 +77,7 @@ async def test_a_prompt_shows_all_that_came(budget):
     assert sync == later
     assert all(document.page_content.strip() in sync.to_string() for document in DOCUMENTS)
     assert "Which?" in sync.to_string()
-    shadows = [record for record in records if record.shadow]
-    assert len(shadows) == (2 if budget == 60 else 0)
+    assert [record.shadow for record in records] == [True] * (2 if budget == 60 else 0)
 
 
 def test_a_list_that_was_placed_before_is_shown_as_it_came():
@@ -86,3 +85,66 @@ def test_a_list_that_was_placed_before_is_shown_as_it_came():
     placed = EdgeOrder(order="reverse").transform_documents(DOCUMENTS)
     text = context_prompt(shadow()).invoke({"context": placed, "question": "Which?"}).to_string()
     assert re.findall(r"^(?:Human: )?\[\d\] (\w)$", text, re.MULTILINE) == list("fedcba")
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_one_record_and_one_event_for_a_turn(way, events):
+    """What is sent goes its way without us: only the shadow is told of, to captures, recorders and handlers."""
+    recorded: list[object] = []
+    middleware = ContextMiddleware(RunnableLambda(lambda query: DOCUMENTS), shadow(recorders=[recorded.append]))
+    with capture() as records:
+        config = {"callbacks": [events]}
+        asked(create_agent(saying("So."), [], middleware=[middleware]), way, [HumanMessage("?")], config)
+    assert [record.shadow for record in records] == [True]
+    assert recorded == records
+    assert [data["shadow"] for _, data, _ in events.custom] == [True]
+
+
+async def test_a_window_around_takes_nothing_out():
+    """All that came in is shown, in any window; its register gives the numbers, and no tokens are taken."""
+    register, found, model = Register(), DOCUMENTS[::-1], saying("So.")
+    prompt, values = context_prompt(shadow()), {"context": found, "question": "Which?"}
+    with window(Budget(9, words), register=Register(), strict=True) as shared:
+        texts = [prompt.invoke(values).to_string(), (await prompt.ainvoke(values)).to_string()]
+        middleware = ContextMiddleware(RunnableLambda(lambda query: DOCUMENTS), shadow())
+        create_agent(model, [], middleware=[middleware]).invoke({"messages": [HumanMessage("?")]})
+    for text in [*texts, model.seen[0][0].text]:
+        assert sorted(re.findall(r"^(?:Human: )?\[\d\] (\w)$", text, re.MULTILINE)) == list("abcdef")
+    assert shared.left == 9
+    with window(register=register):
+        texts = [prompt.invoke({"context": DOCUMENTS[at:], "question": "?"}).to_string() for at in (3, 0)]
+    assert [source.title for source in register.sources()] == list("defabc")
+    assert re.findall(r"\[(\d)\]", texts[1]) == list("456123")
+
+
+@tool(response_format="content_and_artifact")
+def look_up(what: str) -> tuple[str, list[Document]]:
+    """Search under another name."""
+    return "what the tool wrote", DOCUMENTS
+
+
+def broken(*_: object) -> list[float]:
+    raise KeyError("broken")
+
+
+@pytest.mark.parametrize("settings", [{"rerank": lambda query, texts: list(range(len(texts)))}, {"rank_by": broken}])
+@pytest.mark.parametrize("face", ["tool", "context", "prompt", "documents"])
+def test_what_is_only_recorded_fails_nothing(face, settings, caplog):
+    """No query where a scorer wants one, a callable that raises: it is logged, and what came in is used."""
+    placer, model = shadow(**settings), saying("So.")
+    if face == "tool":
+        call = {"name": "look_up", "args": {"what": "?"}, "id": "1"}
+        model = saying(AIMessage("", tool_calls=[call]), "So.")
+        agent = create_agent(model, [look_up], middleware=[EdgeOrderMiddleware(placer)])
+        agent.invoke({"messages": [HumanMessage("?")]})
+        assert results(model.seen[1])[0].content == "what the tool wrote"
+    elif face == "context":
+        middleware = ContextMiddleware(RunnableLambda(lambda query: DOCUMENTS), placer)
+        create_agent(model, [], middleware=[middleware]).invoke({"messages": [HumanMessage("?")]})
+        assert model.seen[0][0].text.count("[") == 6
+    elif face == "prompt":
+        assert context_prompt(placer).invoke({"context": DOCUMENTS, "question": "?"}).to_string().count("[") == 6
+    else:
+        assert placer.transform_documents(DOCUMENTS) == DOCUMENTS
+    asks = "rerank" in settings and face in ("context", "prompt")  # these have a query
+    assert ("shadow mode: nothing was placed" in caplog.text) != asks
