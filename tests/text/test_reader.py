@@ -6,7 +6,18 @@ from collections import Counter
 from random import Random
 
 import pytest
-from documents import PARTS, code, document, drawn_table, html_table, json_text, markdown_table, separated_table
+from documents import (
+    PARTS,
+    code,
+    document,
+    drawn_table,
+    html_table,
+    json_text,
+    latex_table,
+    markdown_table,
+    separated_table,
+    wiki_table,
+)
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +102,22 @@ def test_line_breaks_of_either_kind_are_read_alike(part) -> None:
         ("1/5/26, 10:05 - Anna: hello to you\n1/5/26, 10:06 - Bob: and to you\n1/5/26, 10:07 - Anna: oh", ["turn"] * 3),
         ("**Q:** what may we do?\n**A:** all that you like\n**Q:** oh, is it so?", ["turn"] * 3),
         ("00:00:01.000 --> 00:00:02.000\nHello.\n\n00:00:03.000 --> 00:00:04.000\nYes.", ["turn", "turn"]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHello.\n\n2\n00:00:03,000 --> 00:00:04,000\nYes.", ["turn", "turn"]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 00:00:04,000\nYes.", ["turn", "turn"]),
+        (
+            "=====  =====  =====\nA      B      C\n=====  =====  =====\nx      y      z\n=====  =====  =====\n",
+            ["header", "row"],
+        ),
+        ("NAME    LIMIT   SINCE\n-----   -----   -----\nOslo    150     2010\n", ["header", "row"]),
+        ('size\tprice\n5"\t3\n7"\t4\n9"\t5\n', ["header", "row", "row", "row"]),
+        ('id,body\n1,"' + "word, and more\n" * 300 + '"\n2,b\n', ["header", "row", "row"]),
+        (
+            "# Limits\ncity,limit\nOslo,150\nRome,130\n## More\na,b\n1,2\n3,4\n",
+            ["heading", *["header", "row", "row"]] * 2,
+        ),
+        ("Limits\n======\ncity\tlimit\nOslo\t150\nRome\t130\n", ["heading", "header", "row", "row"]),
+        ("Limits by city:\ncity;limit\nOslo;150\nRome;130\n", ["sentence", "header", "row", "row"]),
+        ("# Use\nimport os\nx = os.name\n\n## More of it\ny = 3\nz = y + x\n", ["line"] * 4),
         ("INFO starting it\nERROR it failed\n  at line 3\nINFO done", ["log", "log", "log"]),
     ],
 )
@@ -106,7 +133,7 @@ def test_a_text_without_words_is_one_unit_or_none() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("make", [markdown_table, separated_table, drawn_table, html_table])
+@pytest.mark.parametrize("make", [markdown_table, separated_table, drawn_table, html_table, latex_table, wiki_table])
 def test_a_row_brings_its_header(make, seed: int) -> None:
     """Every row of every kind of table is a unit of its own that needs the header of that table and no other."""
     random = Random(seed)
@@ -256,6 +283,16 @@ SLOW = {
     "deep code": "".join(" " * min(number, 99) + "if x:\n" for number in range(N // 20)),
     "rows that go on": 'a,"b\n' * N,
     "keys": "a: \n" * N,
+    "open LaTeX tables": "\\begin{tabular}{l}[" * N,
+    "lines of open LaTeX tables": "\\begin{tabular}{l}\n" * N,
+    "rows of LaTeX": "\\begin{tabular}{l}" + "\\\\" * N + "\\hline" * N + "\\end{tabular}",
+    "open wiki tables": "{|\n" * N,
+    "rows of a wiki table": "{|\n" + "|-\n! a\n" * N,
+    "headings above rows": "# a\nb,c\n1,2\n3,4\n" * N,
+    "headings above lines": "# a\nb\n" * N,
+    "underlined headings": "a\n===\n" * N,
+    "quotes in rows": 'a,"b""c\n' * N,
+    "numbers of cues": "1\n2 --> \n" * N,
     "speakers": "Anna: hello there friend\nBob: oh yes of course\n" * (N // 10),
     "mixed": "# a\n- x\ny\n[1\n" * N,
     "blanks": ("x" + " " * 1000) * (N // 1000),
