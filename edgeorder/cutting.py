@@ -8,7 +8,7 @@ from edgeorder.shortening import Body, elided, longest_prefix
 from edgeorder.text.blocks import read
 from edgeorder.text.sentences import sentence_ends
 from edgeorder.text.units import Unit
-from edgeorder.text.words import grapheme_start
+from edgeorder.text.words import grapheme_start, grapheme_stop
 
 _HEAD, _TAIL = 0.2, 0.3  # of the room; what went wrong stands at the end
 _LARGEST = 0.2  # of the room that one unit may need,
@@ -154,7 +154,11 @@ def _stops(text: str, start: int, stop: int, largest: int, count: Callable[[str]
     at = start
     while stop - at > step:
         piece = text[at : at + step + 1]
-        cut = piece.rfind("\n", 0, step) + 1 or piece.rfind(" ", 0, step) + 1 or grapheme_start(piece, step) or step
-        yield from _stops(text, at, at + cut, largest, count) if step > 8 else (at + cut,)
-        at += cut
-    yield from _stops(text, at, stop, largest, count) if step > 8 else (stop,)
+        cut = grapheme_start(text, at + (piece.rfind("\n", 0, step) + 1 or piece.rfind(" ", 0, step) + 1 or step))
+        if cut <= at:  # a grapheme that is longer than the step
+            cut = grapheme_stop(text, at)
+        if cut >= stop:
+            break
+        yield from _stops(text, at, cut, largest, count) if step > 8 else (cut,)
+        at = cut
+    yield from _stops(text, at, stop, largest, count) if step > 8 and at > start else (stop,)

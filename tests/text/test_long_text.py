@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import regex
 from documents import LANGUAGES, document, fenced, json_text, log, markdown_table, prose, separated_table, transcript
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,6 +166,20 @@ def test_giants_are_cut_inside(text: str) -> None:
     assert 100 <= placed.tokens <= 200
     assert placed.gone[0][0] > 0
     assert placed.gone[-1][1] < len(text)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    ["👩🏽‍🚀👨‍👩‍👧‍👦🏳️‍🌈 ", "T̸̨͚̗̈́h̶͙̓ė̷̡ ̶͕̎l̵̹͘i̸͕͂. ", "\u1112\u1161\u11ab\u1100\u1173\u11af ", "🏴\U000e0067\U000e0062\U000e007f "],
+)
+@pytest.mark.parametrize("counter", ["characters", "o200k_base", "approximate"])
+def test_graphemes_stay_whole(cluster: str, counter: str) -> None:
+    """However small the room is, families, flags, syllables and letters with many accents are not cut inside."""
+    text = cluster * 60
+    starts = {found.start() for found in regex.finditer(r"\X", text)} | {len(text)}
+    for room in (15, 40, 77, 200):
+        placed = place_text(text, None, room, counter=COUNTERS[counter])
+        assert {edge for span in placed.gone for edge in span} <= starts
 
 
 def by_length(query: str, texts: Sequence[str]) -> list[float]:

@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+import regex
 from documents import (
     PARTS,
     code,
@@ -73,6 +74,37 @@ NASTY = st.sampled_from(
 def test_units_join_to_any_text(text: str) -> None:
     """So do those of a text that is nothing but the signs that structure is made of."""
     check(text)
+
+
+CLUSTERS = st.sampled_from(
+    [
+        "a",
+        "word ",
+        ". ",
+        "! ",
+        "。",
+        " ",
+        ", ",
+        "\u0301",
+        " \u0338",
+        ".\u0338",
+        "👩‍🚀",
+        "🇩🇪",
+        "\u200d",
+        "क्षि",
+        "한",
+        "\U000e0067",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.lists(CLUSTERS, min_size=1, max_size=12).map("".join), times=st.sampled_from([1, 3, 40]))
+@example(" \u0338T. \u0338he limit is here", 40)
+def test_no_unit_parts_a_grapheme(text: str, times: int) -> None:
+    """An accent on a blank or a full stop belongs to it, so that no unit begins with one."""
+    text *= times
+    assert {unit.start for unit in check(text)} <= {found.start() for found in regex.finditer(r"\X", text)}
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
