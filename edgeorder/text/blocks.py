@@ -4,7 +4,7 @@ import re
 
 from edgeorder.text.arrays import json_array
 from edgeorder.text.code import FENCE, code, fence, looks_like_code
-from edgeorder.text.framed import latex_table, wiki_table
+from edgeorder.text.framed import begins_latex_table, latex_table, wiki_table
 from edgeorder.text.html import html_table
 from edgeorder.text.lists import ITEM, items
 from edgeorder.text.reader import Ends, Reader
@@ -61,9 +61,7 @@ def _block(reader: Reader, line: int) -> int:
         return after
     if "<" in text and (after := html_table(reader, line)):
         return after
-    if "\\begin{" in text and (after := latex_table(reader, line)):
-        return after
-    if "{|" in text and (after := wiki_table(reader, line)):
+    if after := latex_table(reader, line) or wiki_table(reader, line):
         return after
     if first in ("[", "{") and (after := json_array(reader, line)):
         return after
@@ -118,4 +116,9 @@ def _begins_something(reader: Reader, line: int) -> bool:
         return FENCE.match(text) is not None
     if first in ("#", "|", "+", "[", "{", "┌", "╔", "╭"):
         return first not in ("[", "{") or len(text) > 1
-    return bool(ITEM.match(text)) or "<table" in text.lower() or "\\begin{" in text or bool(record_kind(reader, line))
+    return (
+        bool(ITEM.match(text))
+        or "<table" in text.lower()
+        or begins_latex_table(text)
+        or bool(record_kind(reader, line))
+    )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from edgeorder.text.reader import Reader
+from edgeorder.text.tables import is_number
 
 _HEADER = 4  # rows that a header has at most
 
@@ -35,9 +36,10 @@ def add_table(reader: Reader, begin: int, rows: Sequence[int], heads: int, end: 
 @cache
 def _latex() -> re.Pattern[str]:
     return re.compile(
-        r"(?P<opens>\\begin\{)|(?P<closes>\\end\{(?:tabular[x*]?|longtable|tabu|array)\})"
+        r"(?P<opens>\\begin\{[^{}\r\n]*+\})|(?P<closes>\\end\{(?:tabular[x*]?|longtable|tabu|array)\})"
         r"|(?P<row>\\\\(?:\*|\[[^\]\r\n]{0,20}\])?[ \t]*+(?:%[^\r\n]*+)?(?:\r?\n)?)"
         r"|(?P<rule>\\(?:hline|toprule|midrule|bottomrule|cline|cmidrule|endhead|endfirsthead)\b[^\\\r\n]*+\s*+)"
+        r"|\\.|(?P<braces>[{}])"
     )
 
 
@@ -48,18 +50,25 @@ def _opening() -> re.Pattern[str]:
     return re.compile(rf"\\begin\{{(?:tabular[x*]?|longtable|tabu|array)\}}(?:\[[^\]\r\n]{{0,20}}\]|{columns})*+\s*+")
 
 
+def begins_latex_table(line: str) -> bool:
+    """Say whether a LaTeX table begins in a line."""
+    return "\\begin{" in line and _opening().search(line) is not None
+
+
 def latex_table(reader: Reader, line: int) -> int:
     r"""Read a LaTeX table that begins in a line; return the line after it, or 0 if there is none.
 
     A table inside a cell belongs to the row of that cell.
     """
     text = reader.text
+    if "\\begin{" not in reader.lines[line] or reader.patience < 0:
+        return 0
     opening = _opening().search(text, reader.start(line), reader.stops[line])
-    if opening is None or reader.patience < 0:
+    if opening is None:
         return 0
     at = opening.end()
     rows, rules = [at], []  # where rows begin; how many rows stand above each rule
-    depth, stop = 1, 0
+    depth, stop, braces = 1, 0, 0
     for found in _latex().finditer(text, at):
         if found["opens"]:
             depth += _opening().match(text, found.start()) is not None
@@ -68,11 +77,13 @@ def latex_table(reader: Reader, line: int) -> int:
             if not depth:
                 stop = found.end()
                 break
-        elif depth > 1:
+        elif found["braces"]:
+            braces = max(0, braces + (1 if found[0] == "{" else -1))
+        elif depth > 1 or braces:  # in a cell
             continue
         elif found["row"]:
             rows.append(found.end())
-        elif found.start() == rows[-1]:  # a rule belongs to what stands above it
+        elif found["rule"] and found.start() == rows[-1]:  # a rule belongs to what stands above it
             rows[-1] = found.end()
             rules.append(len(rows) - 1)
     reader.patience -= (stop or len(text)) - at
@@ -82,6 +93,8 @@ def latex_table(reader: Reader, line: int) -> int:
     if not stop or len(rows) < 2:
         return 0
     heads = next((above for above in rules if 0 < above <= _HEADER), 0)
+    if not heads and not any(is_number(cell) for cell in text[rows[0] : rows[1]].rstrip("\\ \r\n").split("&")):
+        heads = 1
     return add_table(reader, opening.start(), rows, heads if heads < len(rows) else 0, end, stop)
 
 

@@ -182,6 +182,15 @@ def test_a_row_brings_its_header(make, seed: int) -> None:
         assert text[row.start : row.stop].count("City") == 1
 
 
+def test_cells_of_several_lines_in_latex_are_no_rows() -> None:
+    """A line break in braces, or in a table inside the table, parts no row; nor does an escaped sign."""
+    inner = "\\begin{tabular}{l}a\\\\b\\end{tabular}"
+    rows = [r"Oslo & \makecell{a \\ b \} c} \\", rf"Rome & {inner} \\ \hline", r"A \& B & \{x \\"]
+    text = "\n".join([r"\begin{tabular}{|p{3cm}|l|}", r"City & Note \\ \hline", *rows, r"\end{tabular}", "After it."])
+    assert [piece.strip() for kind, piece in pieces(text) if kind == "row"] == rows
+    assert [piece for kind, piece in pieces(text) if kind == "header"] == ["City & Note \\\\ \\hline\n"]
+
+
 def test_a_table_without_a_header_has_rows_only() -> None:
     """A piece of a table that was cut in the middle has no header: its first row is none."""
     assert [kind for kind, _ in pieces("| Oslo | 150 |\n| Rome | 130 |\n")] == ["row", "row"]
@@ -318,6 +327,7 @@ SLOW = {
     "open LaTeX tables": "\\begin{tabular}{l}[" * N,
     "lines of open LaTeX tables": "\\begin{tabular}{l}\n" * N,
     "rows of LaTeX": "\\begin{tabular}{l}" + "\\\\" * N + "\\hline" * N + "\\end{tabular}",
+    "braces in LaTeX": "\\begin{tabular}{l}" + "{" * N + "\\\\" * N + "}" * N + "\\end{tabular}",
     "open wiki tables": "{|\n" * N,
     "rows of a wiki table": "{|\n" + "|-\n! a\n" * N,
     "headings above rows": "# a\nb,c\n1,2\n3,4\n" * N,
