@@ -97,6 +97,8 @@ def _ends(text: str, begin: int, found: re.Match[str]) -> bool:
     at, end = found.span()
     marks, following = found[1], text[end]
     if marks is None:
+        if text[end - 1] == "．" and following.isdecimal():  # a full-width point
+            return False
         return not text[at].isspace() or at - begin >= _GAP_AFTER
     if not text[end - 1].isspace() or following.islower():
         return False
