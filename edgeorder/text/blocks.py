@@ -11,7 +11,7 @@ from edgeorder.text.reader import Ends, Reader
 from edgeorder.text.sentences import sentence_ends
 from edgeorder.text.tables import barred, columns
 from edgeorder.text.turns import record_kind, records
-from edgeorder.text.units import Unit
+from edgeorder.text.units import LONG, Unit
 
 _HEADING = re.compile(r"[ >]{0,4}#{1,6}[ \t]")
 _UNDERLINE = re.compile(r"[ >]{0,4}(?:={3,}+|-{3,}+)\s*+\Z")
@@ -82,6 +82,8 @@ def _paragraph(reader: Reader, line: int, last: int) -> int:
 
 
 def _heading(reader: Reader, line: int) -> int:
+    if len(reader.lines[line]) > LONG:  # all that stands below would need it
+        return 0
     if _HEADING.match(reader.lines[line]):
         reader.add_heading(reader.stops[line])
         return line + 1

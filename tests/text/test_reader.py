@@ -259,6 +259,17 @@ def test_code_brings_its_fence_and_the_head_of_its_definition() -> None:
     assert [unit.size for unit in read(short + long) if "short" in (short + long)[unit.start : unit.stop]] == [3]
 
 
+def test_what_is_long_is_not_brought_along() -> None:
+    """A paragraph that only begins like a heading, or a page of comments, would leave no room for what stands below."""
+    long = "Words that go on and on. " * 30
+    for text in (f"# {long}\n\nIt is so. Indeed.", f"{long}\n===\n\nIt is so. Indeed."):
+        assert brought(text, "Indeed") == []
+    comment = "/*\n" + " * It is explained here at some length.\n" * 20 + " */\n"
+    body = "".join(f"    value_{n} = load({n}, 'x' * {n});\n" for n in range(60))
+    for note in (comment, "// It is explained here at some length.\n" * 20):
+        assert brought(f"```c\n{note}void all() {{\n{body}}}\n```", "value_7 ") == ["```c", "void all() {", "```"]
+
+
 def test_an_entry_brings_the_brackets_around_it() -> None:
     """Entries of long arrays are units that need the brackets; a short one is one unit."""
     rows = [{"city": f"City{number}", "note": "x" * 50} for number in range(20)]
