@@ -61,7 +61,9 @@ def _block(reader: Reader, line: int) -> int:
         return after
     if "<" in text and (after := html_table(reader, line)):
         return after
-    if after := latex_table(reader, line) or wiki_table(reader, line):
+    if "\\begin{" in text and (after := latex_table(reader, line)):
+        return after
+    if "{|" in text and (after := wiki_table(reader, line)):
         return after
     if first in ("[", "{") and (after := json_array(reader, line)):
         return after
@@ -72,13 +74,18 @@ def _paragraph(reader: Reader, line: int, last: int) -> int:
     """Read a paragraph as a table or as code; return the line after it, or 0 if it is neither."""
     if ITEM.match(reader.lines[line]):
         return 0
-    below = next((other for other in range(line + 1, last) if _HEADING.match(reader.lines[other])), last)
-    if after := columns(reader, line, below, titles=not _HEADING.match(reader.lines[line])):
+    if last - line > 2 and (after := _columns(reader, line, last)):
         return after
     if after := looks_like_code(reader, line, last):
         code(reader, line, after)
         return after
     return 0
+
+
+def _columns(reader: Reader, line: int, last: int) -> int:
+    """Read a table, up to the next heading; a line above it may say what it is."""
+    below = next((other for other in range(line + 1, last) if _HEADING.match(reader.lines[other])), last)
+    return columns(reader, line, below, titles=not _HEADING.match(reader.lines[line]))
 
 
 def _heading(reader: Reader, line: int) -> int:

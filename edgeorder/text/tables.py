@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from edgeorder.text.reader import Reader
 
@@ -83,7 +84,7 @@ def columns(reader: Reader, line: int, last: int, needs: tuple[int, ...] = (), t
         return 0
     if begin > line:
         reader.prose(reader.stops[begin - 1])
-    rules = [_is_rule(_bare(reader.lines[begin + length - 1])) for length, _ in rows]
+    rules = [not row[0][:1].isalnum() and _is_rule(_bare(reader.lines[begin + stop - 1])) for stop, row in rows]
     # The header ends with the first rule below its cells. Names stand above a table; a first row of numbers is a row.
     under = next((number for number in range(1, min(_HEADER, len(rows) - 1)) if rules[number]), -1)
     if under < 0 and not rules[0] and not any(is_number(cell) for cell in rows[0][1]):
@@ -101,7 +102,15 @@ def columns(reader: Reader, line: int, last: int, needs: tuple[int, ...] = (), t
 
 
 def _table(lines: Sequence[str]) -> list[tuple[int, list[str]]] | None:
-    return next((rows for separator in _SEPARATORS if (rows := _rows(lines, separator))), None)
+    first = lines[0]
+    likely = [separator for separator in _SEPARATORS if separator in first or '"' in first]
+    return next((rows for separator in likely if (rows := _rows(lines, separator))), None)
+
+
+@cache
+def _opens(separator: str) -> re.Pattern[str]:
+    """Return what a line looks like that opens a quoted cell."""
+    return re.compile(rf'(?:\A|{re.escape(separator)})\s?"')
 
 
 def _rows(lines: Sequence[str], separator: str) -> list[tuple[int, list[str]]] | None:
@@ -109,13 +118,14 @@ def _rows(lines: Sequence[str], separator: str) -> list[tuple[int, list[str]]] |
     rows: list[tuple[int, list[str]]] = []
     row: list[str] = []  # the lines of one
     quotes = 0
-    opens = re.compile(rf'(?:\A|{re.escape(separator)})\s?"')
     for number, line in enumerate(lines, start=1):
         row.append(line)
         quotes += line.count('"')
-        if quotes % 2 and separator and (len(row) > 1 or opens.search(line)):  # a quoted cell of several lines
+        if (
+            quotes % 2 and separator and (len(row) > 1 or _opens(separator).search(line))
+        ):  # a quoted cell of several lines
             continue
-        found = _cells("".join(row).strip("\r\n"), separator)
+        found = _cells((line if len(row) == 1 else "".join(row)).strip("\r\n"), separator)
         if len(found) < 2 or (rows and len(found) != len(rows[0][1])):
             return None
         rows.append((number, found))

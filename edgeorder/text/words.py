@@ -69,9 +69,8 @@ def begins_grapheme(text: str, at: int) -> bool:
     >>> begins_grapheme("a. b", 3), begins_grapheme("a. \u0338b", 3)
     (True, False)
     """
-    if text[at : at + 1].isascii() or text[at].isalnum():
-        return True
-    return grapheme_start(text, at) == at
+    following = text[at : at + 1]
+    return following.isalnum() or following.isascii() or grapheme_start(text, at) == at
 
 
 def grapheme_stop(text: str, at: int) -> int:
