@@ -37,7 +37,7 @@ class Block:
         """Return the input indices of the chunks that an answer cites, in the order in which it first cites them.
 
         `[2]`, `[1, 3]`, `[2-4]`, `[Source 2]`, "document 2" and more, see `edgeorder.citing`; not what stands in
-        thoughts, code or JSON. Numbers that the block does not have are left out, see `invented`.
+        thoughts, code, formulas or JSON. Numbers that the block does not have are left out, see `invented`.
 
         >>> Block("", passages=(Passage(1, 4, "A"), Passage(2, 0, "B"))).cited("It is so [2], or not [1, 7].")
         (0, 4)

@@ -1,8 +1,9 @@
 """Citations: the one grammar by which those of an answer are read, whole or while it streams.
 
-`[2]`, `[1, 2, and 3]`, `[Source 1, Source 3]`, `[2-4]`, `[3 to 5]`, `[^2]`, `[#2]`, `[ID:2]`, `[1, p. 3]`, `【2†...】`,
-"document 2" and `<document index="2">` cite. Nothing does in a `<think>` block, in code, in JSON outside its strings or
-behind a backslash; nor does a list with a 0 in it, since passages count from 1.
+`[2]`, `[1, 2, and 3]`, `[Source 1, Source 3]`, `[2-4]`, `[2]-[4]`, `[3 to 5]`, `[^2]`, `[#2]`, `[ID:2]`, `[1, p. 3]`,
+`【2†...】`, "document 2", "sources 1, 2 and 4" and `<document index="2">` cite. Nothing does in a `<think>` block, in
+code, in a formula, in JSON outside its strings or behind a backslash; nor does a list with a 0 in it, since passages
+count from 1.
 """
 
 import re
@@ -17,15 +18,24 @@ from edgeorder.text.answers import AnswerReader
 _DIGITS = 600  # of a number that are read: Python refuses to print numbers that are much longer
 _WIDE = 1000  # numbers in a range of which each that does not exist is named; of a wider one, its ends
 
-_WORDS = "(?:sources?|documents?|docs?|passages?|chunks?|references?|refs?|citations?|cite|ids?|no|nr)"
-_SIGNS = r"[\s.:#^№_-]{0,4}"
-_PREFIX = rf"[\s#^№:]{{0,4}}(?:{_WORDS}{_SIGNS})?"
+_HIDDEN = "\u200b-\u200f\u2060\ufeff"  # what chats set between signs, and nobody sees
+_WORDS = (
+    "(?:sources?|documents?|docs?|passages?|chunks?|references?|refs?|citations?|cite|ids?|no|nr"
+    "|quellen?|dokumente?|fuentes?|documentos?|fontes?|fonti|источники?|документы?"
+    "|来源|來源|文档|文檔|文献|资料|資料|引用|参考|出典|文書|출처|문서|المصدر|स्रोत)"
+)
+_SIGNS = rf"[\s{_HIDDEN}.:#^№=_-]{{0,4}}"
+_PREFIX = rf"[\s{_HIDDEN}#^№:]{{0,4}}(?:{_WORDS}{_SIGNS}){{0,2}}"
 _TO = r"\s{0,3}(?:[-‐‑‒–—―−~～…]|\.{2,3}|(?:to|through|thru|bis)\b|[至到])\s{0,3}"
-_ITEM = rf"{_PREFIX}(\d+)(?:{_TO}{_PREFIX}(\d+))?"
-_AND = r"\s{0,3}(?:[,;，、；&/|+]\s{0,3}(?:(?:and|or|und|et|y|e)\b|&)?|(?:and|or|und|et|y|e|и)\b|[و和及])"
-_NOTE = r"\s{0,3}(?:[,;†‡(|]|:(?!\d\d\b)|\s(?:pp?|page|lines?|sec)\b).{0,120}"
+_ITEM = rf"{_PREFIX}(\d+)(?:{_TO}{_PREFIX}(\d+))?\^?"
+_AND = r"\s{0,3}(?:[,;，、；،؛&/|+]\s{0,3}(?:(?:and|or|und|et|y|e)\b|&)?|(?:and|or|und|et|y|e|и)\b|[و和及])"
+_NOTE = r"\s{0,3}(?:[,;،†‡(|§]|:(?!\d\d\b)|[-–—]\s|\s(?:pp?|page|lines?|sec)\b).{0,120}"
 _NAMED = rf"[,;]\s{{0,3}}{_WORDS}{_SIGNS}(\d+)(?:{_TO}{_PREFIX}(\d+))?"
-_SAID = rf'\b(?:documents?|sources?|passages?|chunks?)\s{{1,3}}#?(\d+)\b(?:{_TO}(\d+)\b)?|<document index="(\d+)()"'
+_SAID = (
+    r"\b(?:documents?|docs?|sources?|passages?|chunks?)\s{1,3}(?:#|no\.? ?|number )?(\d+)\b"
+    rf"(?:{_TO}(\d+)\b)?|<document index=[\"'](\d+)()"
+)
+_MORE = rf"(?:{_AND}\s{{0,3}}(\d+)\b(?:{_TO}(\d+)\b)?)"  # of several: "documents 1, 2 and 4"
 
 
 class CitationFilter:
@@ -124,12 +134,29 @@ def _cites(answer: str) -> Iterator[tuple[_Item, bool]]:
     thought = answer.lower().find("</think>")
     if thought >= 0 and "<think" not in answer[:thought].lower():  # a model whose prompt opened its thoughts
         answer = answer[thought:]
+    last: _Item | None = None
+    between = ""
     for part, text in AnswerReader(_ITEM).parts(answer, final=True):
         if part == "bracket":
-            yield from ((item, True) for item in _items(text))
-        elif part == "said":
-            for found in _pattern(_SAID).finditer(text):
-                yield _item(found), False
+            items = _items(text)
+            if last and items and last.high < items[0].low and _pattern("[-‐‑‒–—−~～]").fullmatch(between):
+                yield last._replace(low=last.high, high=items[0].low), False  # [1]-[3]
+            yield from ((item, True) for item in items)
+            last, between = items[-1] if items else None, ""
+            continue
+        between = (between + text)[:2]
+        if part == "said":
+            yield from ((item, False) for item in _said(text))
+
+
+def _said(text: str) -> Iterator[_Item]:
+    """Yield what prose cites in words; after a plural also what follows the first number."""
+    for found in _pattern(_SAID).finditer(text):
+        yield _item(found)
+        more = _pattern(_MORE).match(text, found.end()) if re.match(r"\w+s\s", found[0]) else None
+        while more:
+            yield _item(more)
+            more = _pattern(_MORE).match(text, more.end())
 
 
 def _existing(item: _Item, numbers: Sequence[int]) -> Sequence[int]:
@@ -189,8 +216,7 @@ def _items(bracket: str) -> list[_Item]:
         at = item.end()
         sign = _pattern(_AND).match(bracket, at, stop)
         item = sign and _pattern(_ITEM).match(bracket, sign.end(), stop)
-    rest = bracket[at:stop]
-    if not found or (rest.strip() and not _pattern(_NOTE).fullmatch(rest)):
+    if not found or not _pattern(rf"[\s{_HIDDEN}]*(?:{_NOTE})?").fullmatch(bracket, at, stop):
         return []
     found += [_item(named) for named in _pattern(_NAMED).finditer(bracket, at, stop)]
     return found if all(item.low > 0 for item in found) else []

@@ -8,7 +8,7 @@ from edgeorder.shortening import Body, elided, longest_prefix
 from edgeorder.text.blocks import read
 from edgeorder.text.sentences import sentence_ends
 from edgeorder.text.units import Unit
-from edgeorder.text.words import grapheme_start
+from edgeorder.text.words import grapheme_start, grapheme_stop
 
 _HEAD, _TAIL = 0.2, 0.3  # of the room; what went wrong stands at the end
 _LARGEST = 0.2  # of the room that one unit may need,
@@ -36,7 +36,7 @@ class LongText:
         self.tokens, self.room = tokens, room
         self._text, self._count = text, count
         lines = [_as_lines(text, unit) for unit in read(text, _line_ends)]
-        units = _parted(text, lines, int(max(room * _LARGEST, min(room / 2, _LINE))), count)
+        units = _parted(text, lines, int(max(room * _LARGEST, min(room / 2, _LINE))), room // 2, count)
         bearing = [number for number, unit in enumerate(units) if unit.kind not in _BESIDE]
         self._bearing: Sequence[int] = bearing or range(len(units))
         self._pieces = Pieces(Whole(text, tokens), units, 0, count)
@@ -91,9 +91,13 @@ class LongText:
         filling = Filling([self._pieces], 0, 0, [0.0])
         filling.left = room
         for numbers, part in ((reversed(self._bearing), _TAIL), (self._bearing, _HEAD)):
-            enough = filling.left - part * room
-            for number in numbers:
-                if filling.left <= enough or not filling.add(0, number):
+            others = filling.left - part * room
+            for count, number in enumerate(numbers):
+                kept_back = others if count else 0  # one unit stays whatever it needs, more only of this part
+                filling.left -= kept_back
+                added = filling.add(0, number)
+                filling.left += kept_back
+                if not added:
                     break
         return filling
 
@@ -130,13 +134,17 @@ def _as_lines(text: str, unit: Unit) -> Unit:
     )
 
 
-def _parted(text: str, units: Sequence[Unit], largest: int, count: Callable[[str], int]) -> list[Unit]:
-    """Return units of which hardly one needs more than so many tokens: larger ones are parted, wherever they can be."""
+def _parted(text: str, units: Sequence[Unit], largest: int, header: int, count: Callable[[str], int]) -> list[Unit]:
+    """Return units of which hardly one needs more than so many tokens: larger ones are parted, wherever they can be.
+
+    What stands above others may need more: they bring along its first part alone.
+    """
     made: list[Unit] = []
     first: list[int] = []  # the number that each unit has now
     for unit in units:
         first.append(len(made))
-        for stop in _stops(text, unit.start, unit.stop, largest, count):
+        most = header if unit.kind in ("header", "heading") else largest
+        for stop in _stops(text, unit.start, unit.stop, most, count):
             begins = len(made) == first[-1]
             made.append(
                 unit._replace(start=unit.start if begins else made[-1].stop, stop=stop, size=unit.size * begins)
@@ -154,7 +162,11 @@ def _stops(text: str, start: int, stop: int, largest: int, count: Callable[[str]
     at = start
     while stop - at > step:
         piece = text[at : at + step + 1]
-        cut = piece.rfind("\n", 0, step) + 1 or piece.rfind(" ", 0, step) + 1 or grapheme_start(piece, step) or step
-        yield from _stops(text, at, at + cut, largest, count) if step > 8 else (at + cut,)
-        at += cut
-    yield from _stops(text, at, stop, largest, count) if step > 8 else (stop,)
+        cut = grapheme_start(text, at + (piece.rfind("\n", 0, step) + 1 or piece.rfind(" ", 0, step) + 1 or step))
+        if cut <= at:  # a grapheme that is longer than the step
+            cut = grapheme_stop(text, at)
+        if cut >= stop:
+            break
+        yield from _stops(text, at, cut, largest, count) if step > 8 else (cut,)
+        at = cut
+    yield from _stops(text, at, stop, largest, count) if step > 8 and at > start else (stop,)

@@ -143,7 +143,8 @@ def _read_pages(items: Sequence[Any], metadatas: Metadatas, key: Key | None, pre
     if callable(key):
         return _read_column(items, metadatas, key)
     pages: list[Any] | None = None
-    for name in _found(PAGES if key is None else (*PAGES, *key_names(key)), present):
+    names = PAGES if key is None else [*PAGES, *(name for name in key_names(key) if name not in PAGES)]
+    for name in _found(names, present):
         column = _column(metadatas, name)
         pages = column if pages is None else [b if a is None else a for a, b in zip(pages, column, strict=True)]
     return pages

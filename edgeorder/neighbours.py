@@ -5,7 +5,6 @@ that contradict each other give no order at all.
 """
 
 from collections.abc import Hashable, Sequence
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -78,15 +77,15 @@ def ordinals_of(values: Sequence[object], members: Sequence[int]) -> list[Ordina
 def runs_of_ordinals(view: ChunkView, indices: Sequence[int], ordinals: Sequence[Ordinal]) -> Stretch | None:
     """Cut ordinals wherever the next one is missing; None if equal ones are different texts."""
     runs: Stretch = []
-    before: Ordinal | None = None
+    last: SortKey | None = None
     for key, at in ordinals:
-        if before is not None and key == before[0] and _differ(view, indices, at, before[1]):
-            return None
-        if before is not None and (key == before[0] or is_next(before[0], key)):
-            runs[-1].append(at)
-        else:
+        if last is None or (key != last and not is_next(last, key)):
             runs.append([at])
-        before = key, at
+        elif key == last and _differ(view, indices, at, runs[-1][-1]):
+            return None
+        else:
+            runs[-1].append(at)
+        last = key
     return runs
 
 
@@ -102,17 +101,20 @@ def start_anew(
     They start anew in its parts if two parts have the same one, if a later page has an earlier one, if they rise by
     less than the pages do, or if one is too small for its page.
     """
-    keys = [None if pages is None else page_key(pages[at]) for _, at in ordinals]
-    if any(page is not None and _rise(key, page) > 1 for page, (key, _) in zip(keys, ordinals, strict=True)):
-        return True
-    for (page, (key, at)), (next_page, (following, next_at)) in pairwise(zip(keys, ordinals, strict=True)):
-        if parts[at] == parts[next_at]:
-            continue
-        if key == following:
-            if _differ(view, indices, at, next_at):
-                return True
-        elif page and next_page and (next_page < page or _rise(key, following) < _rise(page, next_page)):
+    before: tuple[SortKey, int, int | None, SortKey | None, int | None] | None = None
+    for key, at in ordinals:
+        page = None if pages is None else page_key(pages[at])
+        number, sheet = _whole(key), None if page is None else _whole(page)
+        if sheet is not None and number is not None and sheet - number > 1:
             return True
+        if before is not None and parts[at] != parts[before[1]]:
+            last, last_at, last_number, last_page, last_sheet = before
+            if key == last:
+                if _differ(view, indices, at, last_at):
+                    return True
+            elif page and last_page and (page < last_page or _rise(last_number, number) < _rise(last_sheet, sheet)):
+                return True
+        before = key, at, number, page, sheet
     return False
 
 
@@ -120,8 +122,12 @@ def _differ(view: ChunkView, indices: Sequence[int], at: int, other: int) -> boo
     return view.source_text(indices[at]) != view.source_text(indices[other])
 
 
-def _rise(key: SortKey, following: SortKey) -> int:
-    """Return by how much a whole number is larger than the one before; 0 for what is no whole number."""
-    (_, before), (_, after) = key[0], following[0]
-    whole = len(key) == len(following) == 1 and isinstance(before, int) and isinstance(after, int)
-    return after - before if whole else 0  # type: ignore[operator,return-value]
+def _whole(key: SortKey) -> int | None:
+    """Return the whole number that a key is; None for anything else."""
+    number = key[0][1]
+    return number if len(key) == 1 and isinstance(number, int) else None
+
+
+def _rise(number: int | None, following: int | None) -> int:
+    """Return by how much a number is larger than the one before; 0 where one of them is none."""
+    return 0 if number is None or following is None else following - number

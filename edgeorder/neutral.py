@@ -23,17 +23,21 @@ TAGS = ("documents", "document", "document_content", "title", "source", "date", 
 
 _UNSEEN = "\x00"  # what stands in the copy for what is not seen
 # Letters of other scripts, each before the letter of our words that it looks like.
-_ALIKE = "аaеeіiоoрpсcԁdѕsуyԛqтtмmոnսuօoցgɩiıiɡgϲcοoιiαaυuνvτtρp"
+_ALIKE = (
+    "аaеeіiоoрpсcԁdѕsуyԛqтtмmոnսuօoցgɩiıiɡgϲcοoιiαaυuνvτtρpμuðd"
+    "ΑaΕeΙiΜmΝnΟoΡpΤtΥyНh"  # capitals look otherwise than the small ones that they belong to
+    "ꓮaꓚcꓓdꓰeꓖgꓲiꓟmꓠnꓳoꓑpꓣrꓢsꓔtꓴuꓪwꓬyᎪaᏟcᎠdᎬeᎶgᎷmᏢpᎡrᏚsᎢtᎳwᎽy"
+)
 _LOOKS = {
-    **dict.fromkeys("﹤‹〈⟨❮❰⧼ᐸ˂", "<"),
-    **dict.fromkeys("﹥›〉⟩❯❱⧽ᐳ˃", ">"),
-    **dict.fromkeys("【〔⟦❲⁅〖〘〚⟬﹝", "["),
-    **dict.fromkeys("】〕⟧❳⁆〗〙〛⟭﹞", "]"),
-    **dict.fromkeys("∕⁄⧸╱", "/"),
-    **dict.fromkeys("∶꞉ː։׃", ":"),
+    **dict.fromkeys("﹤‹❮ᐸ˂ᚲ𝈶", "<"),
+    **dict.fromkeys("﹥›❯ᐳ˃𖼿𝈷", ">"),
+    **dict.fromkeys("⌈⌊", "["),
+    **dict.fromkeys("⌉⌋", "]"),
+    **dict.fromkeys("∕⁄⧸╱⟋〳ノ丿㇓⳱ⳇ𝈺", "/"),
+    **dict.fromkeys("∶ː։׃ःઃ᛬᠃᠉⁚︰ꓽ", ":"),
     **dict.fromkeys("\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", "\n"),
     **dict.fromkeys("\u2800", " "),
-    **dict.fromkeys("\u3164\uffa0\u115f\u1160", _UNSEEN),
+    **dict.fromkeys("\u3164\uffa0\u115f\u1160\ufffc", _UNSEEN),
     **dict(zip(_ALIKE[::2], _ALIKE[1::2], strict=True)),
 }
 
@@ -50,17 +54,35 @@ def _plain(char: str) -> str:
     if char in _LOOKS or char in "\t\n":
         return _LOOKS.get(char, char)
     category = unicodedata.category(char)
-    # Unassigned, but set aside for what is not shown.
-    unseen = "\ufff0" <= char <= "\ufff8" or "\U000e0000" <= char <= "\U000e0fff"
-    if category in ("Cc", "Cf", "Mn", "Me") or unseen:
+    # Not assigned: set aside for what is not shown, for nobody, or for whom we cannot know.
+    if category in ("Cc", "Cf", "Cn", "Co", "Mn", "Me"):
         return _UNSEEN
     if category == "Zs":
         return " "
-    parts = [part for part in unicodedata.normalize("NFKD", char).casefold() if unicodedata.category(part) != "Mn"]
-    first = parts[0] if parts else char
-    if len(parts) == 1 or (first.isdecimal() and all(part.isdecimal() for part in parts)):
-        return str(unicodedata.decimal(first)) if first.isdecimal() else _LOOKS.get(first, first)
-    return char
+    if category in ("Nd", "No") and (value := unicodedata.numeric(char, 0.5)) == int(value):
+        return str(int(value))[0]  # in a circle, in brackets or with a full stop, too
+    parts = [part for part in unicodedata.normalize("NFKD", char) if unicodedata.category(part) != "Mn"]
+    if len(parts) != 1:
+        return _named(char) or char
+    small = parts[0].casefold()
+    plain = _LOOKS.get(parts[0]) or _LOOKS.get(small) or _named(parts[0]) or small
+    return plain if len(plain) == 1 else char
+
+
+def _named(char: str) -> str:
+    """Return the plain character that another one shows by its Unicode name; empty if there is none.
+
+    Such as `d` with a stroke, as a small capital, in a black square or as a flag; colons, and brackets of all kinds.
+    """
+    if char.isascii():
+        return ""
+    name = unicodedata.name(char, "")
+    if name.endswith(" COLON"):
+        return ":"
+    if "BRACKET" in name and ("LEFT" in name or "RIGHT" in name) and not re.search("CURLY|DOUBLE|PARENTHESIS", name):
+        return ("<>" if "ANGLE" in name else "[]")["LEFT" not in name]
+    found = re.fullmatch(r"(?:.*LATIN|REGIONAL INDICATOR)\b.* (?:LETTER|CAPITAL) ([A-Z])(?: WITH .+)?", name)
+    return found[1].lower() if found else ""
 
 
 _COPY = _Copy()
@@ -74,21 +96,26 @@ def _spelt(*words: str) -> str:
     return "|".join(rf"{_UNSEEN}*+".join(word) for word in words)
 
 
-_QUESTION = rf"(?:{_spelt('question', 'query', 'answer')})(?:[\])*_\"'”’]|{_GAP})*+:"
-_LABEL = (
-    rf"\[{_GAP}(?:(?:{_spelt('source', 'document', 'doc', 'passage')}){_GAP})?+[#^:.]?+{_GAP}\d++{_GAP}[.:]?+{_GAP}\]"
-)
+# Tags that begin a line: in the copy they are line breaks.
+_BREAK = r"<(?:br|hr|p|div|li|ul|ol|td|th|tr|table|pre|h[1-6]|blockquote|section|article)\b[^<>\n]{0,200}+>"
+_TAG_OF_HTML = r"</?[a-z][^<>\n]{0,200}+>"
+_MARK = r"[^\w\[\]\\$%€£]|_"  # what may stand in a label beside its number: blanks, signs, asterisks
+_WORDS = ("source", "document", "doc", "passage", "chunk", "reference", "ref", "citation", "cite", "id", "no")
+
+_QUESTION = rf"(?:{_spelt('question', 'query', 'answer')})(?:{_TAG_OF_HTML}|[^\w\\:]|_)*+:"
+_LABEL = rf"\[(?:{_MARK})*+(?:(?:{_spelt(*_WORDS)})s?(?:{_MARK})*+)?+\d++(?:{_MARK})*+\]"
 _TAG = rf"{_GAP}(?:[/|]{_GAP})*+(?:{_spelt(*TAGS)}){_UNSEEN}*+(?![\w-])"
 
 
 def _at_beginning(core: str) -> str:
     """Return a pattern of what stands between the beginning of a line and a core: anything but letters and numbers.
 
-    Numbers and letters of lists, and short tags such as `<b>`, hide no label either.
+    Numbers and letters of lists, tags such as `<b>` and `<p class="a">` and entities such as `&nbsp;` hide no label
+    either.
     """
-    number = rf"\(?(?:\d{{1,4}}|[a-z])[.):](?=[\s{_UNSEEN}\[\\])"
+    number = rf"\(?\w{{1,4}}(?:\.\w{{1,4}}){{0,6}}+(?:[.):、]|(?<=\d))[*_]*+(?=[\s{_UNSEEN}\[\\])"
     mark = rf"(?!{core})[^\w\\\n]|_|\\++(?!{core})"
-    return rf"(?:\A|(?<=\n))(?:</?[a-z]{{1,10}}>|{number}|{mark})*+"
+    return rf"(?:\A|(?<=\n))(?:{_TAG_OF_HTML}|&#?\w{{1,8}};|{number}|{mark})*+"
 
 
 _CORES: dict[Imitated, tuple[str, str]] = {
@@ -106,7 +133,10 @@ def _pattern(imitated: Imitated) -> re.Pattern[str]:
 
 
 def _imitations(text: str, imitated: Imitated) -> Iterator[re.Match[str]]:
-    return _pattern(imitated).finditer(text.translate(_COPY))
+    copy = text.translate(_COPY)
+    if imitated != "tags" and "<" in copy:
+        copy = re.sub(_BREAK, lambda found: "\n" * len(found[0]), copy)
+    return _pattern(imitated).finditer(copy)
 
 
 def neutral(text: str, *imitated: Imitated) -> str:

@@ -52,7 +52,7 @@ class Prefix:
     def _outside_fences(self, at: int) -> int:
         """Return a place that does not cut the lines of a fence, nor leaves an opening one with nothing behind it."""
         number = self.unit_at(at)
-        while number > 0 and self._fence(number) and (at < self.units[number].stop or self._opens(number)):
+        while number >= 0 and self._fence(number) and (at < self.units[number].stop or self._opens(number)):
             at, number = self.units[number].start, number - 1
         return at
 

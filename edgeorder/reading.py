@@ -9,7 +9,7 @@ from edgeorder.errors import bad_choice
 from edgeorder.neighbours import Stretch
 from edgeorder.ranking import indices_at
 from edgeorder.sortable import SortKey, group_key, page_key, whole_number
-from edgeorder.trust import Doubts, agree, ordinals_start_anew, stretches
+from edgeorder.trust import Doubts, Places, agree, ordinals_start_anew, stretches
 
 Reading: TypeAlias = Literal["runs", "source", "off"]
 
@@ -50,14 +50,14 @@ def block_units(
         by_source.setdefault((rank,) if key is None else (key, None), []).append(rank)
     units = [ranks for ranks in by_source.values() if len(ranks) == 1]
     several = [ranks for ranks in by_source.values() if len(ranks) > 1]
-    located = [(indices, view.locations(indices)) for indices in (indices_at(ranking, ranks) for ranks in several)]
+    located = [Places(view, indices_at(ranking, ranks)) for ranks in several]
     # Chunks that were retrieved together were mostly cut in one way, so what one source shows counts for all.
-    anew = any(ordinals_start_anew(view, indices, where) for indices, where in located)
+    anew = any(map(ordinals_start_anew, located))
     doubts: Doubts = {}
-    for ranks, (indices, where) in zip(several, located, strict=True):
-        found, unknown = stretches(view, indices, where, anew, doubts)
+    for ranks, places in zip(several, located, strict=True):
+        found, unknown = stretches(places, anew, doubts)
         if reading == "source":
-            units.append([ranks[at] for at in _whole_source(view, indices, where, found, unknown)])
+            units.append([ranks[at] for at in _whole_source(places, found, unknown)])
         else:
             units += ([ranks[at]] for at in unknown)
             units += ([ranks[at] for at in run] for runs in found for run in runs)
@@ -74,19 +74,18 @@ def _all_differ(sources: list[object]) -> bool:
     return len(set(sources)) - (missing > 0) == len(sources) - missing
 
 
-def _whole_source(
-    view: ChunkView, indices: Sequence[int], where: Locations, found: list[Stretch], unknown: list[int]
-) -> list[int]:
+def _whole_source(places: Places, found: list[Stretch], unknown: list[int]) -> list[int]:
     """Return the chunks of a source page by page, and on a page in the order of their characters.
 
     Stretches whose characters do not count from one beginning are read in the order of their best members, and chunks
     at unknown locations last.
     """
+    where = places.where
     pages: dict[SortKey, list[list[int]]] = {}
     for members in sorted((list(chain.from_iterable(runs)) for runs in found), key=min):
         pages.setdefault(_page(where, members[0]), []).append(members)
     for stretch in pages.values():
-        if len(stretch) > 1 and agree(view, indices, where, list(chain.from_iterable(stretch))):
+        if len(stretch) > 1 and agree(places, list(chain.from_iterable(stretch))):
             stretch.sort(key=lambda members: whole_number(where.offsets[members[0]]) or 0 if where.offsets else 0)
     for at in sorted(unknown):
         pages.setdefault(_page(where, at), []).append([at])

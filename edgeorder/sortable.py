@@ -45,6 +45,8 @@ def sort_key(value: object) -> SortKey | None:
 
 def location_key(value: object) -> SortKey | None:
     """Return the sort key of an offset or a page; None where it is missing, which -1 says too."""
+    if type(value) is int:
+        return None if value == -1 else ((0, value),)
     key = sort_key(value)
     return None if key in _NOWHERE else key
 
@@ -74,10 +76,10 @@ def whole_number(value: object) -> int | None:
 
 def is_next(key: SortKey, following: SortKey) -> bool:
     """Say whether `following` is the very next ordinal: the same key but for a last number one higher."""
-    if len(key) != len(following) or key[:-1] != following[:-1]:
-        return False
     (kind, last), (next_kind, next_last) = key[-1], following[-1]
-    return kind == next_kind == 0 and next_last == last + 1  # type: ignore[operator]
+    if not kind == next_kind == 0 or next_last != last + 1:  # type: ignore[operator]
+        return False
+    return key[:-1] == following[:-1]
 
 
 def group_key(value: object) -> Hashable:

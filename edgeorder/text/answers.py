@@ -1,4 +1,4 @@
-"""An answer, whole or as it streams: what it says, and what is thought, code or JSON."""
+"""An answer, whole or as it streams: what it says, and what is thought, code, a formula or JSON."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,12 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 Part: TypeAlias = Literal["said", "bracket", "other"]
-"""What a piece of an answer is: prose, something in square brackets in prose, or what nobody says: thoughts, code, JSON
-outside its strings."""
+"""What a piece of an answer is: prose, something in square brackets in prose, or what nobody says: thoughts, code,
+formulas, JSON outside its strings."""
 
 _OPEN, _CLOSE = "[［【〔", "]］】〕"
 _CODE = 300  # characters between the backticks of code in a line
+_FORMULA = 80  # characters of a formula between single dollar signs, or four times that between other signs
 _DECIDED = 60  # characters after a bracket by which it is known whether numbers stand in it
 _HELD = 6000  # characters that are held back for a bracket that closes
 
@@ -18,7 +19,10 @@ _Mode: TypeAlias = Literal["text", "string", "json", "fence", "think"]
 _RUN = "`{3,}|~{3,}"
 # What ends a piece, by where it stands; and what, at the end of all that has come so far, may be the beginning of it.
 _ENDS: dict[_Mode, tuple[str, str]] = {
-    "text": (rf'\\.|`+|~{{3,}}|<think(?:ing)?>|\{{\s*+"|[{re.escape(_OPEN)}]', r" ?(?:\\|~+|<\w{0,8}|\{\s*+)?\Z"),
+    "text": (
+        rf'\\.|\$\$?|`+|~{{3,}}|<think(?:ing)?>|\{{\s*+"|[{re.escape(_OPEN)}]',
+        r" ?(?:\\|\$|~+|<\w{0,8}|\{\s*+)?\Z",
+    ),
     "string": (rf'\\.|"|[{re.escape(_OPEN)}]', r" ?\\?\Z"),
     "json": (rf'"|[{{\[]|[}}\]]|{_RUN}', r"[`~]*\Z"),
     "fence": (_RUN, r"[`~]*\Z"),
@@ -27,6 +31,14 @@ _ENDS: dict[_Mode, tuple[str, str]] = {
 _LINE = 80  # characters of the line that opens a fence
 # The rest of the line that opens a fence, and the first character inside.
 _BEFORE_CODE = rf"[^\r\n`]{{0,{_LINE}}}+[\r\n]\s*+(\S)"
+# The rest of a formula behind the sign that opens it, and how long it may be. Behind "$" a digit makes a price.
+_ALL = r"(?:[^\r\n]|\r?\n(?!\s*\n))*?"  # of a paragraph
+_FORMULAS = {
+    "$": (r"(?![\s\d$])(?:\\.|[^$\\\r\n])+?(?<!\s)\$(?!\d)", _FORMULA),
+    "$$": (rf"{_ALL}\$\$", 4 * _FORMULA),
+    "\\(": (rf"{_ALL}\\\)", 4 * _FORMULA),
+    "\\[": (rf"{_ALL}\\\]", 4 * _FORMULA),
+}
 _INSIDE: dict[_Mode, str] = {"text": r"[^\[\]［］【】〔〕\r\n]*+", "string": r"[^\[\]［］【】〔〕\r\n\"]*+"}
 
 
@@ -81,6 +93,10 @@ class AnswerReader:
         first, stop = found[0][0], found.end()
         if first in _OPEN and self._mode in ("text", "string"):
             return self._bracket(text, found.start(), final)
+        if first == "$" and stop == len(text) and not final:
+            return None
+        if found[0] in _FORMULAS and self._mode == "text":
+            return self._formula(text, found[0], stop, final)
         if first == "\\":
             return stop, None
         if first in "`~":
@@ -109,6 +125,16 @@ class AnswerReader:
         if final or stop < len(text) or decided or stop - start > _HELD:
             return start + 1, None
         return None
+
+    def _formula(self, text: str, sign: str, start: int, final: bool) -> tuple[int, Part | None] | None:
+        """Go on behind a sign that opens a formula, if it is one."""
+        inside, most = _FORMULAS[sign]
+        formula = _pattern(inside).match(text, start, start + most)
+        if formula is not None:
+            return None if formula.end() == len(text) and not final else (formula.end(), "other")
+        ends = r"[\s\d]|[^\r\n]*+[\r\n]" if sign == "$" else r"[^\r\n]*?(?:\r?\n[^\r\n]+)*?\r?\n\s*\n"
+        whole = final or len(text) > start + most or _pattern(ends).match(text, start)
+        return (start, None) if whole else None
 
     def _marks(self, text: str, marks: str, stop: int, final: bool) -> tuple[int, Part | None] | None:
         """Go on behind marks of code."""

@@ -4,13 +4,14 @@ import re
 
 from edgeorder.text.arrays import json_array
 from edgeorder.text.code import FENCE, code, fence, looks_like_code
+from edgeorder.text.framed import begins_latex_table, latex_table, wiki_table
 from edgeorder.text.html import html_table
 from edgeorder.text.lists import ITEM, items
 from edgeorder.text.reader import Ends, Reader
 from edgeorder.text.sentences import sentence_ends
 from edgeorder.text.tables import barred, columns
 from edgeorder.text.turns import record_kind, records
-from edgeorder.text.units import Unit
+from edgeorder.text.units import LONG, Unit
 
 _HEADING = re.compile(r"[ >]{0,4}#{1,6}[ \t]")
 _UNDERLINE = re.compile(r"[ >]{0,4}(?:={3,}+|-{3,}+)\s*+\Z")
@@ -42,7 +43,11 @@ def read(text: str, ends: Ends = sentence_ends) -> list[Unit]:
             # Whether a paragraph is a table or code is seen by all of it, so it is asked once.
             tested = reader.paragraph_ends[line]
             after = _paragraph(reader, line, tested)
-        line = after or _heading(reader, line) or items(reader, line) or _prose(reader, line)
+        if not after and (after := _heading(reader, line)) and reader.patience > 0:
+            # What stands right below a heading is asked for itself.
+            reader.patience -= reader.stops[reader.paragraph_ends[line] - 1] - reader.at
+            tested = after
+        line = after or items(reader, line) or _prose(reader, line)
     if reader.at < len(text):
         reader.add(len(text), "blank")
     return reader.units
@@ -56,6 +61,10 @@ def _block(reader: Reader, line: int) -> int:
         return after
     if "<" in text and (after := html_table(reader, line)):
         return after
+    if "\\begin{" in text and (after := latex_table(reader, line)):
+        return after
+    if "{|" in text and (after := wiki_table(reader, line)):
+        return after
     if first in ("[", "{") and (after := json_array(reader, line)):
         return after
     return barred(reader, line) or records(reader, line)
@@ -65,7 +74,7 @@ def _paragraph(reader: Reader, line: int, last: int) -> int:
     """Read a paragraph as a table or as code; return the line after it, or 0 if it is neither."""
     if ITEM.match(reader.lines[line]):
         return 0
-    if after := columns(reader, line, last):
+    if last - line > 2 and (after := _columns(reader, line, last)):
         return after
     if after := looks_like_code(reader, line, last):
         code(reader, line, after)
@@ -73,7 +82,15 @@ def _paragraph(reader: Reader, line: int, last: int) -> int:
     return 0
 
 
+def _columns(reader: Reader, line: int, last: int) -> int:
+    """Read a table, up to the next heading; a line above it may say what it is."""
+    below = next((other for other in range(line + 1, last) if _HEADING.match(reader.lines[other])), last)
+    return columns(reader, line, below, titles=not _HEADING.match(reader.lines[line]))
+
+
 def _heading(reader: Reader, line: int) -> int:
+    if len(reader.lines[line]) > LONG:  # all that stands below would need it
+        return 0
     if _HEADING.match(reader.lines[line]):
         reader.add_heading(reader.stops[line])
         return line + 1
@@ -108,4 +125,9 @@ def _begins_something(reader: Reader, line: int) -> bool:
         return FENCE.match(text) is not None
     if first in ("#", "|", "+", "[", "{", "┌", "╔", "╭"):
         return first not in ("[", "{") or len(text) > 1
-    return bool(ITEM.match(text)) or "<table" in text.lower() or bool(record_kind(reader, line))
+    return (
+        bool(ITEM.match(text))
+        or "<table" in text.lower()
+        or begins_latex_table(text)
+        or bool(record_kind(reader, line))
+    )

@@ -6,6 +6,7 @@ from functools import cache
 from edgeorder.text.arrays import json_array
 from edgeorder.text.reader import Reader
 from edgeorder.text.tables import barred, columns
+from edgeorder.text.units import LONG
 
 _WHOLE = 600  # characters of a definition that stands together
 _DEEP = 4  # heads that a line brings along
@@ -133,6 +134,9 @@ def code(reader: Reader, line: int, last: int, needs: tuple[int, ...] = (), dept
             reader.add(reader.stops[line], "line", needs)
             after = line + 1
         else:
+            if head > line and reader.stops[head - 1] - reader.at > LONG:  # long comments stand for themselves
+                reader.add(reader.stops[head - 1], "line", needs, head - line)
+                line = head
             number = reader.add(reader.stops[head], "line", needs, head - line + 1)
             code(reader, head + 1, after, (*needs, number), depth + 1)
         line = after

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from edgeorder.text.framed import add_table
 from edgeorder.text.reader import Reader
 from edgeorder.text.tables import is_number
 
@@ -45,16 +46,7 @@ def html_table(reader: Reader, line: int) -> int:
     heads = next((number for number, names in enumerate(cells) if names != {"th"}), 0)
     if not heads and not _has_number(reader.text[rows[0] : rows[1]]):
         heads = 1
-    reader.prose(begin)
-    opening = reader.add(rows[0], "frame")
-    needs: tuple[int, ...] = (opening,)
-    for number, close in enumerate([*rows[1:], end]):
-        if number < heads:
-            needs = (*needs, reader.add(close, "header", needs))
-        else:
-            reader.add(close, "row", needs)
-    reader.need(opening, reader.add(stop, "frame"))
-    return reader.rest_of_line()
+    return add_table(reader, begin, rows, heads, end, stop)
 
 
 def _has_number(row: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from edgeorder.text.units import LONG
-from edgeorder.text.words import grapheme_start
+from edgeorder.text.words import begins_grapheme, grapheme_start
 
 # A run of full stops, the quotes and brackets that close behind it, the blanks after them. All of it is matched
 # possessively, and what follows is looked at afterwards: a text made of full stops is read once.
@@ -62,7 +62,7 @@ def sentence_ends(text: str, start: int, stop: int) -> Iterator[int]:
     begin = start
     for found in _pattern(_END).finditer(text, start, stop):
         end = found.end()
-        if end < stop and (end - begin > LONG or _ends(text, begin, found)):
+        if end < stop and (end - begin > LONG or _ends(text, begin, found)) and begins_grapheme(text, end):
             if end - begin > LONG:
                 yield from clause_ends(text, begin, end)
             yield end
@@ -86,9 +86,10 @@ def clause_ends(text: str, start: int, stop: int) -> Iterator[int]:
                     break
             yield cut
             begin = cut
-        word = found.end()
-        if not found[0].isspace():
-            clause = word
+        if begins_grapheme(text, found.end()):
+            word = found.end()
+            if not found[0].isspace():
+                clause = word
 
 
 def _ends(text: str, begin: int, found: re.Match[str]) -> bool:
@@ -96,6 +97,8 @@ def _ends(text: str, begin: int, found: re.Match[str]) -> bool:
     at, end = found.span()
     marks, following = found[1], text[end]
     if marks is None:
+        if text[end - 1] == "．" and following.isdecimal():  # a full-width point
+            return False
         return not text[at].isspace() or at - begin >= _GAP_AFTER
     if not text[end - 1].isspace() or following.islower():
         return False

@@ -1,7 +1,8 @@
 """Tables: Markdown, grids and boxes, CSV and TSV, columns set by blanks. A row needs its header."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache
 
 from edgeorder.text.reader import Reader
 
@@ -10,8 +11,6 @@ _RULE = frozenset("-=+:| ─━═┄┈┌┐└┘├┤┬┴┼╔╗╚╝�
 _DRAWN = frozenset("-=─━═")
 _HEADER = 4  # lines that a header has at most
 _WORDS = 4  # of a cell behind a comma and a blank
-_ROW = 2000  # characters of a row that goes on over lines
-_QUOTED = re.compile(r'"[^"]*+"')
 
 
 def barred(reader: Reader, line: int, needs: tuple[int, ...] = ()) -> int:
@@ -67,7 +66,7 @@ def _is_rule(text: str) -> bool:
     return len(text) > 2 and _RULE.issuperset(text) and not _DRAWN.isdisjoint(text)
 
 
-def columns(reader: Reader, line: int, last: int, needs: tuple[int, ...] = ()) -> int:
+def columns(reader: Reader, line: int, last: int, needs: tuple[int, ...] = (), titles: int = 0) -> int:
     """Read lines as a table if all of them part into as many cells; return the line after it, or 0 if they do not.
 
     Args:
@@ -75,50 +74,74 @@ def columns(reader: Reader, line: int, last: int, needs: tuple[int, ...] = ()) -
         line: The first line, 0-based.
         last: The line past the last one.
         needs: What each of them needs.
+        titles: Lines above it that may say what it is.
     """
-    if last - line < 3:
-        return 0
-    for cells in _CELLS:
-        rows = _rows(reader.lines[line:last], cells)
+    for begin in range(line, line + titles + 1):
+        rows = _table(reader.lines[begin:last]) if last - begin > 2 else None
         if rows:
             break
     else:
         return 0
-    for number, (length, row) in enumerate(rows):
-        stop = reader.stops[line + length - 1]
-        # Names stand above a table; a first row of numbers is a row.
-        if number == 0 and not any(is_number(cell) for cell in row):
+    if begin > line:
+        reader.prose(reader.stops[begin - 1])
+    rules = [not row[0][:1].isalnum() and _is_rule(_bare(reader.lines[begin + stop - 1])) for stop, row in rows]
+    # The header ends with the first rule below its cells. Names stand above a table; a first row of numbers is a row.
+    under = next((number for number in range(1, min(_HEADER, len(rows) - 1)) if rules[number]), -1)
+    if under < 0 and not rules[0] and not any(is_number(cell) for cell in rows[0][1]):
+        under = 0
+    for number, (length, _) in enumerate(rows):
+        stop = reader.stops[begin + length - 1]
+        if number == under:
             needs = (*needs, reader.add(stop, "header", needs))
-        else:
-            reader.add(stop, "row", needs)
+        elif number > under:
+            if rules[number] and number > under + 1:
+                reader.absorb(stop)
+            else:
+                reader.add(stop, "row", needs)
     return last
 
 
-def _rows(lines: Sequence[str], cells: Callable[[str], list[str]]) -> list[tuple[int, list[str]]] | None:
+def _table(lines: Sequence[str]) -> list[tuple[int, list[str]]] | None:
+    first = lines[0]
+    likely = [separator for separator in _SEPARATORS if separator in first or '"' in first]
+    return next((rows for separator in likely if (rows := _rows(lines, separator))), None)
+
+
+@cache
+def _opens(separator: str) -> re.Pattern[str]:
+    """Return what a line looks like that opens a quoted cell."""
+    return re.compile(rf'(?:\A|{re.escape(separator)})\s?"')
+
+
+def _rows(lines: Sequence[str], separator: str) -> list[tuple[int, list[str]]] | None:
     """Return the rows, each with the number of lines read so far; None if the lines are no table of such cells."""
     rows: list[tuple[int, list[str]]] = []
-    open_row = ""
+    row: list[str] = []  # the lines of one
+    quotes = 0
     for number, line in enumerate(lines, start=1):
-        row = open_row + line
-        if row.count('"') % 2 and cells is not _by_blanks:  # a quoted cell of several lines
-            if len(row) > _ROW:
-                return None
-            open_row = row
+        row.append(line)
+        quotes += line.count('"')
+        if (
+            quotes % 2 and separator and (len(row) > 1 or _opens(separator).search(line))
+        ):  # a quoted cell of several lines
             continue
-        open_row = ""
-        found = cells(row.strip("\r\n"))
+        found = _cells((line if len(row) == 1 else "".join(row)).strip("\r\n"), separator)
         if len(found) < 2 or (rows and len(found) != len(rows[0][1])):
             return None
         rows.append((number, found))
-    return rows if len(rows) > 2 and not open_row else None
+        row, quotes = [], 0
+    return rows if len(rows) > 2 and not row else None
 
 
-def _by(separator: str, at_least: int) -> Callable[[str], list[str]]:
-    def cells(row: str) -> list[str]:
-        found = _QUOTED.sub('""', row).split(separator) if '"' in row else row.split(separator)
-        return [] if len(found) < at_least or (separator in ",;" and _is_prose(row, found)) else found
-
-    return cells
+def _cells(row: str, separator: str) -> list[str]:
+    """Return the cells of a row between separators, or set by blanks where there is none; nothing for a sentence."""
+    if not separator:
+        found = re.split(r"\s{2,}", row.strip())
+        return found if len(found) > 2 else []
+    if '"' in row:  # what stands in quoted cells parts none; an inch is no quote
+        row = re.sub(rf'(\A|{re.escape(separator)})\s?"[^"]*+(?:""[^"]*+)*+"', r"\1", row)
+    found = row.split(separator)
+    return [] if separator in ",;" and _is_prose(row, found) else found
 
 
 def _is_prose(row: str, cells: Sequence[str]) -> bool:
@@ -127,12 +150,7 @@ def _is_prose(row: str, cells: Sequence[str]) -> bool:
     return spaced and (row.rstrip()[-1:] in ".!?:;" or any(cell.count(" ") > _WORDS for cell in cells))
 
 
-def _by_blanks(row: str) -> list[str]:
-    found = re.split(r"\s{2,}", row.strip())
-    return found if len(found) > 2 else []
-
-
-_CELLS = (_by("\t", 2), _by("|", 2), _by(";", 2), _by(",", 2), _by_blanks)
+_SEPARATORS = ("\t", "|", ";", ",", "")
 
 
 def is_number(cell: str) -> bool:

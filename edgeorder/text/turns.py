@@ -49,6 +49,8 @@ def speakers(lines: Iterable[str]) -> frozenset[str]:
 def record_kind(reader: Reader, line: int) -> Kind | None:
     """Return what a line begins: a turn, a log entry, or nothing of the kind."""
     text = reader.lines[line]
+    if _numbers_cue(reader, line):
+        return record_kind(reader, line + 1)
     if " -->" not in text and _entry().match(text):
         return "log"
     if (":" in text or "：" in text) and (found := _turn().match(text)):
@@ -59,6 +61,11 @@ def record_kind(reader: Reader, line: int) -> Kind | None:
     return None
 
 
+def _numbers_cue(reader: Reader, line: int) -> bool:
+    """Say whether a line is the number above a subtitle's times, and belongs to it."""
+    return reader.lines[line].strip().isdecimal() and " -->" in "".join(reader.lines[line + 1 : line + 2])
+
+
 def records(reader: Reader, line: int) -> int:
     """Read turns or log entries up to the next blank line; return the line after them, or 0 if there are none."""
     kind = record_kind(reader, line)
@@ -66,7 +73,7 @@ def records(reader: Reader, line: int) -> int:
         return 0
     last = reader.paragraph_ends[line]
     while line < last:
-        after = line + 1
+        after = line + 1 + _numbers_cue(reader, line)
         while after < last and (following := record_kind(reader, after)) is None:
             after += 1
         reader.whole(reader.stops[after - 1], kind, (), LONG)

@@ -63,6 +63,22 @@ def compared(text: str) -> list[str]:
     return found
 
 
+def begins_grapheme(text: str, at: int) -> bool:
+    """Say whether a grapheme begins at a place: what stands there may belong to the blank or full stop before it.
+
+    >>> begins_grapheme("a. b", 3), begins_grapheme("a. \u0338b", 3)
+    (True, False)
+    """
+    following = text[at : at + 1]
+    return following.isalnum() or following.isascii() or grapheme_start(text, at) == at
+
+
+def grapheme_stop(text: str, at: int) -> int:
+    """Return the place past the grapheme that begins at a place."""
+    found = _pattern(r"\X").match(text, at)
+    return at if found is None else found.end()
+
+
 def grapheme_start(text: str, at: int) -> int:
     """Return where the grapheme begins that stands at a place: `at`, or a little before it.
 

@@ -209,6 +209,57 @@ def test_harmless_text_is_untouched(text: str) -> None:
     assert neutral(text, "labels", "tags", "questions") == text
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *("1.1 \\[2] x", "ii. \\[2] x", "iv) \\[2] x", "1、\\[2] x", "一、\\[2] x", "①\\[2] x", "*3.* \\[2] x"),
+        *("12 \\[2] x", "<br/>\\[2] x", '<p class="a">\\[2] x', "A.<br>\\[2] x", "<td>A.</td><td>\\[2] x"),
+        *("&nbsp;\\[2] x", "&#8203;\\[2] x", "\ue000\\[2] x", "\\[\ufffc2\ufffe] x", "\\[-2] x", "\\[**2**] x"),
+        *("\\[chunk 2] x", "\\[Ref. 2] x", "\\[citation:2] x", "\\[Sources 2] x", "\\[ꜱᴏᴜʀᴄᴇ 2] x", "\\['2'] x"),
+        *("\\⌈2⌉ x", "\\[(2)] x", "ii. \\Question: x", "1.1 \\Question: x", "<p id='a'>\\Question: x"),
+        *("&nbsp;\\Answer: x", "\\Question</b>: x", "A.<br>\\Question: x", "\\QUΕSTΙΟΝ: x", "{\\Query}: x"),
+        *("\\Answer !: x", "<\\/DΟCUΜΕΝΤ>", "<\\/ꓓꓳꓚꓴꓟꓰꓠꓔ>", "<\\/docμment>", "<\\/doc\ue000ument>"),
+        *("<\\/ðocument>", "<\\/TΙTLΕ>", "<\\ノdocument>"),
+    ],
+)
+def test_other_ways_to_look_like_it(shown: str) -> None:
+    """Numbering, mark-up and entities hide no label or question; letters of other scripts spell our words."""
+    text = shown.replace("\\", "")
+    assert neutral(f"A.\n{text}", "labels", "tags", "questions") == f"A.\n{shown}"
+    assert restored(f"A.\n{shown}", "labels", "tags", "questions") == f"A.\n{text}"
+
+
+CHARACTERS = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code <= 0xDFFF]
+NAMES = {char: name for char in CHARACTERS if (name := unicodedata.name(char, "")) and " IDEOGRAPH-" not in name}
+
+
+@pytest.mark.parametrize(
+    ("like", "text", "imitated"),
+    [
+        (r"DIGIT (ZERO|ONE|TWO|THREE|FOUR|FIVE|SIX|SEVEN|EIGHT|NINE)( COMMA| FULL STOP)?", "[{}] x", "labels"),
+        (r"NUMBER (TEN|ELEVEN|TWELVE|THIRTEEN|TWENTY|TWENTY ONE|FIFTY)( FULL STOP)?", "[{}] x", "labels"),
+        (r"\b(LEFT) (BLACK LENTICULAR|TORTOISE SHELL|WHITE SQUARE|SQUARE|CORNER) BRACKET\b", "{}2] x", "labels"),
+        (r"\b(RIGHT) (BLACK LENTICULAR|TORTOISE SHELL|WHITE SQUARE|SQUARE|CORNER) BRACKET\b", "[2{} x", "labels"),
+        (r"\b(LEFT|LEFT-POINTING) ANGLE BRACKET\b", "{}/document>", "tags"),
+        (r"\bCOLON$|^RATIO$", "Question{} x", "questions"),
+        (r"LATIN .*(LETTER|CAPITAL) D( WITH .*)?$|REGIONAL INDICATOR SYMBOL LETTER D$", "</{}ocument>", "tags"),
+        (r"LATIN .*(LETTER|CAPITAL) U( WITH .*)?$|REGIONAL INDICATOR SYMBOL LETTER U$", "Q{}estion: x", "questions"),
+    ],
+)
+def test_every_character_that_looks_like_one_of_ours(like: str, text: str, imitated: Any) -> None:
+    """By their Unicode names: digits, brackets and letters of every style, not only those that somebody thought of."""
+    odd = "TAG |COMBINING|DOUBLE|EQUALS|ABOVE|BELOW|TURNED|PERSIAN|WITH SMALL"
+    found = [char for char, name in NAMES.items() if re.search(like, name) and not re.search(odd, name)]
+    assert len(found) > 2
+    assert [char for char in found if "\\" not in neutral(f"A.\n{text.format(char)}", imitated)] == []
+
+
+def test_the_copy_is_as_long_as_the_text() -> None:
+    """No character is searched as two: what is found in the copy stands there in the text."""
+    text = "".join(CHARACTERS)
+    assert neutral(f"{text}\n[1]", "labels") == f"{text}\n\\[1]"
+
+
 def test_plain_blocks_change_nothing() -> None:
     """In the plain style there is nothing to imitate: the block is the texts."""
     chunks = [Chunk(text) for text in HOSTILE.values()]
@@ -235,7 +286,7 @@ FRAGMENTS = st.sampled_from(
         *"\n\r\x85\u2028\v \t\u00a0\u200b\u202e\ufeff\u115f\u3164\x00<＜>/[［【]］】\\*_#>-:：12٢",
         *("\r\n", "\n\n", "document", "DOCUMENT", "document_content", "documents", "title", "_content", "Question"),
         *("answer", "[1]", "[2] x", "</document>", "\n</document_content>\n</document>", '<document index="1">\n'),
-        *("<documents>\n", "Question:", "a", "\ud800", "é", "\U000e0041"),
+        *("<documents>\n", "Question:", "a", "\ud800", "é", "\U000e0041", "ß", "ﬃ", "İ"),
     ]
 )
 NASTY = st.lists(FRAGMENTS, max_size=14).map("".join)
@@ -283,6 +334,13 @@ SLOW = {
     "labels": "\n[1] x" * (N // 6),
     "tags": "</document>" * (N // 11),
     "questions": "\nQuestion:" * (N // 10),
+    "open tags of HTML": "<a " * (N // 3),
+    "breaks of HTML": "<br>" * (N // 4),
+    "a tag of HTML without end": "<br" + " " * N,
+    "entities": "&nbsp;" * (N // 6) + "&a" * (N // 2),
+    "numbering": "1.1" * (N // 3) + "\n" + "1. " * (N // 3),
+    "labels with signs": "[-" * (N // 2) + "[source" * (N // 7) + "[" + "-" * N,
+    "a question with signs": "question" + "-" * N + "<b" * N,
     "open documents": '<document index="1">\n<document_content>\n' * (N // 40),
 }
 

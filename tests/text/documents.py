@@ -89,6 +89,28 @@ def html_table(random: Random) -> str:
     return gap.join(["<table>", "<thead>", head, "</thead>", "<tbody>", *lines, "</tbody>", "</table>"])
 
 
+def latex_table(random: Random) -> str:
+    """Return a table in LaTeX."""
+    table = rows(random)
+    top, under, bottom = random.choice((("\\hline", "\\hline", "\\hline"), ("\\toprule", "\\midrule", "\\bottomrule")))
+    lines = [
+        " & ".join(row) + random.choice((" \\\\", r"\\[2pt]", r" \\ \hline")[: 1 + (top == "\\hline") * 2])
+        for row in table
+    ]
+    begin = f"\\begin{{tabular}}{{{random.choice(('l', '|l'))}*{{{len(table[0]) - 1}}}{{r}}}}"
+    return "\n".join([begin, top, lines[0], under, *lines[1:], bottom, r"\end{tabular}"])
+
+
+def wiki_table(random: Random) -> str:
+    """Return a table in MediaWiki's mark-up."""
+    header, *body = rows(random)
+    inline = random.random() < 0.5
+    cells = [(" || " if inline else "\n| ").join(row) for row in body]
+    caption = random.choice(([], ["|+ Limits"]))
+    names = (" !! " if inline else "\n! ").join(header)
+    return "\n".join(['{| class="wikitable"', *caption, "|-", f"! {names}", *(f"|-\n| {row}" for row in cells), "|}"])
+
+
 def nested_list(random: Random) -> str:
     """Return a list with items below items."""
     lines, depth = [], 0
@@ -152,7 +174,8 @@ def odd(random: Random) -> str:
 
 
 PARTS: tuple[Callable[[Random], str], ...] = (
-    prose, prose, prose, url, markdown_table, separated_table, drawn_table, html_table, nested_list, code, fenced,
+    prose, prose, prose, url, markdown_table, separated_table, drawn_table, html_table, latex_table,
+    wiki_table, nested_list, code, fenced,
     json_text, log, transcript, heading, odd,
 )  # fmt: skip
 

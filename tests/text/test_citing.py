@@ -37,6 +37,16 @@ FIVE = range(1, 6)
         ("Paris[1][2].", [1, 2]),
         ("[[2]](http://x/3)", [2]),
         ("See document 3 and source 2.", [3, 2]),
+        ("Documents 1 and 3 say so, sources 2, 4, and 5, too.", [1, 3, 2, 4, 5]),
+        ("Passages 1-2 and 4; source 3, 5 of them", [1, 2, 4, 3]),
+        ("(Doc 2) source no. 3, Source #4", [2, 3, 4]),
+        ("[1]–[3] [4]--[5] [4] - [2]", [1, 2, 3, 4, 5]),
+        ("[1 p. 3] [source_id: 2] [passage id 3]", [1, 2, 3]),
+        ("[^1^][^2^] [1\u200b] [\u2060Source\u00a03\ufeff]", [1, 2, 3]),
+        ("[来源1] [文档 2] 【出典3】 [Quelle 4] [Источник 5]", [1, 2, 3, 4, 5]),
+        ("[١، ٢]", [1, 2]),
+        ("[2 - Limits.md] [3 – p. 5] [4 §2] [id=5]", [2, 3, 4, 5]),
+        ("<document index='2'>", [2]),
         ('as <document index="2"> says', [2]),
         ("[1, p. 3] [2: see section 4] [5 (2026)]", [1, 2, 5]),
         (r"\[2] but \\[3]", [3]),
@@ -48,6 +58,10 @@ FIVE = range(1, 6)
         ("```py\nrows[1] = [2]\n```\nso [3]", [3]),
         ("~~~\n[1]\n~~~ [3]", [3]),
         ("```\n[1] never closed", []),
+        (r"in \(v[1]\) and \[ w = [2, 3] \] as [4] says", [4]),
+        ("$x \\in [1, 2]$ and $$[3]$$, see [4]; a $ [5]", [4, 5]),
+        ("$$\n[1]\n$$ [2]\n\n$$ [3]\n\n[4]$$ x", [2, 3, 4]),
+        ("from $5 [1] to $6 [2], US$7[3]/$8[4]; $HOME [5] x", [1, 2, 3, 4, 5]),
         ("<think>[1] or [2]?</think> It is [3].", [3]),
         ("Hm, [1] or [2]?</think>It is [3].", [3]),
         ("<think>[1]", []),
@@ -117,7 +131,7 @@ def test_a_filter_takes_out_what_does_not_exist(answer: str, dropped: str, marke
 
 FRAGMENTS = st.sampled_from(
     [
-        *'[]1976,; `~\n\\{}":.aé【】†',
+        *'[]1976,; `~\n\\{}":.aé【】†$()',
         *(
             "and ",
             "```",
@@ -174,6 +188,7 @@ N = 40_000
 SLOW = [
     *("[1," * N, "[" + "1" * N, "`" * N, "`a" * N, '{"' * N, "<think>" * N, "[1] " * N, "\\" * N, " " * N, "{ " * N),
     *("source 1 " * N, "[1-99999999]" * N, "~" * N, "```" * N, "[ " * N, "[source " * N, '"[1]' * N, "document" * N),
+    *("[1]-" * N, "documents " + "1, " * N, "[1" + " " * N + "]", "$" * N, "$x" * N, "$x$" * N, "\\(" * N, "\\[" * N),
 ]
 
 

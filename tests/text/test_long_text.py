@@ -4,12 +4,27 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
-from documents import LANGUAGES, document, fenced, json_text, log, markdown_table, prose, separated_table, transcript
+import regex
+from documents import (
+    LANGUAGES,
+    document,
+    drawn_table,
+    fenced,
+    html_table,
+    json_text,
+    latex_table,
+    log,
+    markdown_table,
+    prose,
+    separated_table,
+    transcript,
+    wiki_table,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,6 +180,38 @@ def test_giants_are_cut_inside(text: str) -> None:
     assert 100 <= placed.tokens <= 200
     assert placed.gone[0][0] > 0
     assert placed.gone[-1][1] < len(text)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    ["👩🏽‍🚀👨‍👩‍👧‍👦🏳️‍🌈 ", "T̸̨͚̗̈́h̶͙̓ė̷̡ ̶͕̎l̵̹͘i̸͕͂. ", "\u1112\u1161\u11ab\u1100\u1173\u11af ", "🏴\U000e0067\U000e0062\U000e007f "],
+)
+@pytest.mark.parametrize("counter", ["characters", "o200k_base", "approximate"])
+def test_graphemes_stay_whole(cluster: str, counter: str) -> None:
+    """However small the room is, families, flags, syllables and letters with many accents are not cut inside."""
+    text = cluster * 60
+    starts = {found.start() for found in regex.finditer(r"\X", text)} | {len(text)}
+    for room in (15, 40, 77, 200):
+        placed = place_text(text, None, room, counter=COUNTERS[counter])
+        assert {edge for span in placed.gone for edge in span} <= starts
+
+
+TABLES = (markdown_table, separated_table, drawn_table, html_table, latex_table, wiki_table)
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_the_asked_row_stays_with_its_header(make: Callable[[Random], str]) -> None:
+    """In a third of the room that a table needs: its two ends take no more of it than their share."""
+    count = COUNTERS["o200k_base"]
+    tables = [make(Random(seed)) for seed in range(40)]
+    tables = [table for table in tables if table.count("City") > 12 and count(table) < 4000]
+    assert len(tables) > 20
+    for table in tables:
+        text = f"Before it.\n\n{table}\n\nAfter it."
+        asked = f"City{table.count('City') // 2}"
+        shown = place_text(text, asked, max(80, count(text) // 3)).text
+        assert re.search(rf"{asked}\b", shown)
+        assert "city" in shown
 
 
 def by_length(query: str, texts: Sequence[str]) -> list[float]:

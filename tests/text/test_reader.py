@@ -6,7 +6,19 @@ from collections import Counter
 from random import Random
 
 import pytest
-from documents import PARTS, code, document, drawn_table, html_table, json_text, markdown_table, separated_table
+import regex
+from documents import (
+    PARTS,
+    code,
+    document,
+    drawn_table,
+    html_table,
+    json_text,
+    latex_table,
+    markdown_table,
+    separated_table,
+    wiki_table,
+)
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +76,37 @@ def test_units_join_to_any_text(text: str) -> None:
     check(text)
 
 
+CLUSTERS = st.sampled_from(
+    [
+        "a",
+        "word ",
+        ". ",
+        "! ",
+        "。",
+        " ",
+        ", ",
+        "\u0301",
+        " \u0338",
+        ".\u0338",
+        "👩‍🚀",
+        "🇩🇪",
+        "\u200d",
+        "क्षि",
+        "한",
+        "\U000e0067",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.lists(CLUSTERS, min_size=1, max_size=12).map("".join), times=st.sampled_from([1, 3, 40]))
+@example(" \u0338T. \u0338he limit is here", 40)
+def test_no_unit_parts_a_grapheme(text: str, times: int) -> None:
+    """An accent on a blank or a full stop belongs to it, so that no unit begins with one."""
+    text *= times
+    assert {unit.start for unit in check(text)} <= {found.start() for found in regex.finditer(r"\X", text)}
+
+
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_line_breaks_of_either_kind_are_read_alike(part) -> None:
     """A text with carriage returns has the same units as one without."""
@@ -91,6 +134,22 @@ def test_line_breaks_of_either_kind_are_read_alike(part) -> None:
         ("1/5/26, 10:05 - Anna: hello to you\n1/5/26, 10:06 - Bob: and to you\n1/5/26, 10:07 - Anna: oh", ["turn"] * 3),
         ("**Q:** what may we do?\n**A:** all that you like\n**Q:** oh, is it so?", ["turn"] * 3),
         ("00:00:01.000 --> 00:00:02.000\nHello.\n\n00:00:03.000 --> 00:00:04.000\nYes.", ["turn", "turn"]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHello.\n\n2\n00:00:03,000 --> 00:00:04,000\nYes.", ["turn", "turn"]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 00:00:04,000\nYes.", ["turn", "turn"]),
+        (
+            "=====  =====  =====\nA      B      C\n=====  =====  =====\nx      y      z\n=====  =====  =====\n",
+            ["header", "row"],
+        ),
+        ("NAME    LIMIT   SINCE\n-----   -----   -----\nOslo    150     2010\n", ["header", "row"]),
+        ('size\tprice\n5"\t3\n7"\t4\n9"\t5\n', ["header", "row", "row", "row"]),
+        ('id,body\n1,"' + "word, and more\n" * 300 + '"\n2,b\n', ["header", "row", "row"]),
+        (
+            "# Limits\ncity,limit\nOslo,150\nRome,130\n## More\na,b\n1,2\n3,4\n",
+            ["heading", *["header", "row", "row"]] * 2,
+        ),
+        ("Limits\n======\ncity\tlimit\nOslo\t150\nRome\t130\n", ["heading", "header", "row", "row"]),
+        ("Limits by city:\ncity;limit\nOslo;150\nRome;130\n", ["sentence", "header", "row", "row"]),
+        ("# Use\nimport os\nx = os.name\n\n## More of it\ny = 3\nz = y + x\n", ["line"] * 4),
         ("INFO starting it\nERROR it failed\n  at line 3\nINFO done", ["log", "log", "log"]),
     ],
 )
@@ -106,7 +165,7 @@ def test_a_text_without_words_is_one_unit_or_none() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("make", [markdown_table, separated_table, drawn_table, html_table])
+@pytest.mark.parametrize("make", [markdown_table, separated_table, drawn_table, html_table, latex_table, wiki_table])
 def test_a_row_brings_its_header(make, seed: int) -> None:
     """Every row of every kind of table is a unit of its own that needs the header of that table and no other."""
     random = Random(seed)
@@ -121,6 +180,15 @@ def test_a_row_brings_its_header(make, seed: int) -> None:
             max(h for h in headers if h < number)
         ]
         assert text[row.start : row.stop].count("City") == 1
+
+
+def test_cells_of_several_lines_in_latex_are_no_rows() -> None:
+    """A line break in braces, or in a table inside the table, parts no row; nor does an escaped sign."""
+    inner = "\\begin{tabular}{l}a\\\\b\\end{tabular}"
+    rows = [r"Oslo & \makecell{a \\ b \} c} \\", rf"Rome & {inner} \\ \hline", r"A \& B & \{x \\"]
+    text = "\n".join([r"\begin{tabular}{|p{3cm}|l|}", r"City & Note \\ \hline", *rows, r"\end{tabular}", "After it."])
+    assert [piece.strip() for kind, piece in pieces(text) if kind == "row"] == rows
+    assert [piece for kind, piece in pieces(text) if kind == "header"] == ["City & Note \\\\ \\hline\n"]
 
 
 def test_a_table_without_a_header_has_rows_only() -> None:
@@ -191,6 +259,17 @@ def test_code_brings_its_fence_and_the_head_of_its_definition() -> None:
     assert [unit.size for unit in read(short + long) if "short" in (short + long)[unit.start : unit.stop]] == [3]
 
 
+def test_what_is_long_is_not_brought_along() -> None:
+    """A paragraph that only begins like a heading, or a page of comments, would leave no room for what stands below."""
+    long = "Words that go on and on. " * 30
+    for text in (f"# {long}\n\nIt is so. Indeed.", f"{long}\n===\n\nIt is so. Indeed."):
+        assert brought(text, "Indeed") == []
+    comment = "/*\n" + " * It is explained here at some length.\n" * 20 + " */\n"
+    body = "".join(f"    value_{n} = load({n}, 'x' * {n});\n" for n in range(60))
+    for note in (comment, "// It is explained here at some length.\n" * 20):
+        assert brought(f"```c\n{note}void all() {{\n{body}}}\n```", "value_7 ") == ["```c", "void all() {", "```"]
+
+
 def test_an_entry_brings_the_brackets_around_it() -> None:
     """Entries of long arrays are units that need the brackets; a short one is one unit."""
     rows = [{"city": f"City{number}", "note": "x" * 50} for number in range(20)]
@@ -256,6 +335,17 @@ SLOW = {
     "deep code": "".join(" " * min(number, 99) + "if x:\n" for number in range(N // 20)),
     "rows that go on": 'a,"b\n' * N,
     "keys": "a: \n" * N,
+    "open LaTeX tables": "\\begin{tabular}{l}[" * N,
+    "lines of open LaTeX tables": "\\begin{tabular}{l}\n" * N,
+    "rows of LaTeX": "\\begin{tabular}{l}" + "\\\\" * N + "\\hline" * N + "\\end{tabular}",
+    "braces in LaTeX": "\\begin{tabular}{l}" + "{" * N + "\\\\" * N + "}" * N + "\\end{tabular}",
+    "open wiki tables": "{|\n" * N,
+    "rows of a wiki table": "{|\n" + "|-\n! a\n" * N,
+    "headings above rows": "# a\nb,c\n1,2\n3,4\n" * N,
+    "headings above lines": "# a\nb\n" * N,
+    "underlined headings": "a\n===\n" * N,
+    "quotes in rows": 'a,"b""c\n' * N,
+    "numbers of cues": "1\n2 --> \n" * N,
     "speakers": "Anna: hello there friend\nBob: oh yes of course\n" * (N // 10),
     "mixed": "# a\n- x\ny\n[1\n" * N,
     "blanks": ("x" + " " * 1000) * (N // 1000),

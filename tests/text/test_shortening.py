@@ -107,6 +107,16 @@ def test_a_fence_is_closed_by_the_marks_that_opened_it() -> None:
         assert regex.fullmatch(r"Before[^`]*|Before it.\n\n```python\nv[^`]*\n```\n[^`]*", body.text)
 
 
+def test_a_fence_at_the_beginning_is_not_left_empty() -> None:
+    """Where nothing of what it holds fits, nothing stays; else it is closed."""
+    for marks in ("```", "~~~~"):
+        text = f"{marks}python\nvalue = function(12345)\nother = 5\n{marks}\n\nAfter it."
+        bodies = [longest_prefix(text, len, room) for room in range(5, len(text))]
+        assert bodies[0] is None
+        assert bodies[-1] is not None
+        assert all(regex.search(rf"\nv.*\n{marks}\n", body.text, regex.DOTALL) for body in bodies if body)
+
+
 def test_what_left_is_said() -> None:
     """The mark counts what left by kind; sentences alone are not counted."""
     table = "| a |\n|---|\n| 1 |\n| 2 |"
