@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 MASK = "***"
@@ -51,22 +50,3 @@ def revealed(secret: Any) -> str:
 def is_key(value: Any) -> bool:
     """Return whether a value is long enough to be a key, and no placeholder that would mask common words."""
     return len(revealed(value).strip()) >= _SHORTEST
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what led to it, the latest first."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def presentable(error: BaseException, *secrets: Any) -> BaseException | None:
-    """Return an error that may be shown as a cause; None if it, or what led to it, holds a secret.
-
-    >>> presentable(OSError("no route")), presentable(OSError("Bearer sk-123456789"))
-    (OSError('no route'), None)
-    """
-    texts = [f"{one} {one!r}" for one in chain(error)]
-    return error if all(masked(text, *secrets) == text for text in texts) else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgeorder.errors import missing_extra
 from edgeorder.text.words import terms
+from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 
 NOTHING_SHARED = "the query has no word in common with any text: all scores are 0"
@@ -73,9 +74,7 @@ class LexicalScorer:
 
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
         """The same in a thread."""
-        import asyncio
-
-        return await asyncio.to_thread(self, query, texts)
+        return await in_thread(self, query, texts)
 
 
 class _Stems:
