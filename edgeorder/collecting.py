@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import told_once, warn
-from edgeorder.auditing import Question, questions_of, row_label
 from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
 from edgeorder.gold import Gold
+from edgeorder.questions import Question, aliases_of, questions_of, row_label
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
@@ -137,8 +137,7 @@ def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]], bad: Seque
 def _case(row: Mapping[str, Any], question: Question, record: OrderRecord, number: int) -> "Case | None":
     from edgeorder.probe.cases import Case, CaseChunk, holds
 
-    answers = row.get("answers") or ()
-    aliases = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
+    aliases = aliases_of(row.get("answers"))
     if not aliases:
         raise ValueError(f"question {number} ({question.question!r:.60}) has no answers; a case needs one or more")
     gold = question.gold

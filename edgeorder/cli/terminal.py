@@ -13,6 +13,7 @@ from edgeorder.cli.masking import shown
 _ASCII = {"–": "-", "−": "-", "—": "-", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'}
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x80-\x9f]")  # the same without the line end, and what JSON writes as it is
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -86,12 +87,20 @@ def settle_streams() -> None:
 def say(line: str) -> None:
     """Print one line on stderr, if it can be, without secrets and without codes that a terminal would obey."""
     stream = Steady(sys.stderr)
-    stream.write(" ".join(_CONTROLS.sub(" ", shown(line)).split()) + "\n")
+    stream.write(one_line(shown(line)) + "\n")
     stream.flush()
 
 
+def one_line(text: str) -> str:
+    """Return a text that somebody else wrote, such as an id, in one line without codes that a terminal would obey."""
+    return " ".join(_CONTROLS.sub(" ", text).split())
+
+
 def show(*parts: object) -> None:
-    """Print tables and lines on stdout. Where that fails, a line on stderr says so, unless the reader has gone."""
+    """Print tables and lines on stdout, lines without codes that a terminal would obey.
+
+    Where that fails, a line on stderr says so, unless the reader has gone.
+    """
     from rich.console import Console
 
     stream = Steady(sys.stdout)
@@ -100,7 +109,8 @@ def show(*parts: object) -> None:
         for part in parts:
             # A line in a pipe or a file stays one, a terminal's is broken between words.
             whole = isinstance(part, str) and not console.is_terminal
-            console.print(part, highlight=False, markup=False, soft_wrap=whole)
+            plain = _OBEYED.sub(" ", part) if isinstance(part, str) else part
+            console.print(plain, highlight=False, markup=False, soft_wrap=whole)
         stream.flush()
     except Exception as error:  # noqa: BLE001 - the run is done and kept: nothing that is printed undoes it
         stream.broken = error

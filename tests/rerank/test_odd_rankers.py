@@ -1,14 +1,26 @@
 """Models and constraints of others, as the ranker meets them."""
 
 import asyncio
+import gzip
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from edgeorder.ranker.constraints import constrained
-from edgeorder.rerank import EvidenceRanker, HttpScorer, Passage, prefer, recency
+from edgeorder.rerank import (
+    EvidenceRanker,
+    HttpScorer,
+    Passage,
+    RankingRecord,
+    prefer,
+    ranking_cases,
+    read_rankings,
+    recency,
+)
 
 TEXTS = ["Refunds take three days.", "Trains run hourly."]
 PASSAGES = [Passage(text) for text in TEXTS]
@@ -76,3 +88,47 @@ def test_an_odd_setting_is_named_where_it_is_made(make: Any, error: type[Excepti
 def test_a_line_end_is_no_part_of_an_address() -> None:
     """Settings that are read from a file bring one along."""
     assert HttpScorer("http://host/v1\n") == HttpScorer("http://host/v1")
+
+
+def ranking_line(**changes: Any) -> str:
+    """Return the line of a ranking of two passages, with some fields of other values."""
+    record = RankingRecord("q", ({"id": "a"}, {"id": "b"}), ({"index": 1},), (0,), "ok", "proceed")
+    return json.dumps({**record.to_dict(), **changes}, ensure_ascii=False) + "\n"
+
+
+def test_rankings_are_read_as_any_log_is(tmp_path: Path) -> None:
+    """Packed, with a mark at its head, with line ends that only text has, and with lines that were never finished."""
+    path = tmp_path / "log.jsonl"
+    data = ("\ufeff" + ranking_line(notes=["a\u2028b\x0bc"]) + '{"kind": "ranking", "que\n' + ranking_line()).encode()
+    for content in (data, gzip.compress(data)):
+        path.write_bytes(content)
+        assert [one.notes for one in read_rankings(path)] == [("a\u2028b\x0bc",), ()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"version": 9}, "version 9 of the form, and 1 is known; upgrade"),
+        ({"passages": [{}, {}]}, "passages must be objects with id"),
+        ({"ranked": [{"index": 7}]}, "not each ranked or unranked, once"),
+        ({"unranked": [1]}, "not each ranked or unranked, once"),
+        ({"attempts": [{}]}, "attempts must be objects with errors"),
+        ({"correction": 5}, "correction cannot be"),
+        ({"query": 5}, "query and correction"),
+    ],
+)
+def test_a_ranking_of_odd_values_is_named(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    """Where it is read, and not where somebody works with it."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(ranking_line(**changes))
+    with pytest.raises(ValueError, match=f"line 1 of the log is no ranking: .*{said}"):
+        read_rankings(path)
+
+
+@pytest.mark.parametrize("correction", [{"a": None}, {"a": "good"}, {"a": 1.5}, {"a": 1e999}, {"z": 1}, [["a"]]])
+def test_a_correction_that_is_none_is_named(tmp_path: Path, correction: Any) -> None:
+    """By the question of its ranking."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(ranking_line(correction=correction))
+    with pytest.raises(ValueError, match="the correction of the ranking for 'q' is none"):
+        ranking_cases(path)
