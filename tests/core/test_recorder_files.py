@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,49 @@ def test_a_summary_holds_no_record(tmp_path: Path) -> None:
     small = peak()
     write(str(path), 300)
     assert peak() < small * 2
+
+
+def test_what_a_failing_recorder_is_made_with_is_no_name(caplog: pytest.LogCaptureFixture) -> None:
+    """One that is made anew for every request is told once, whatever it holds, and whatever its `repr` does."""
+
+    class Sink:
+        """A recorder of somebody's own."""
+
+        def __init__(self, request: str) -> None:
+            self.request = request
+
+        def __call__(self, record: OrderRecord) -> None:
+            raise OSError(self.request)
+
+    class Unprintable(Sink):
+        """One that cannot even be shown."""
+
+        path = "somewhere"
+
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    def bound(request: str, record: OrderRecord) -> None:
+        raise OSError(request)
+
+    before = lost_records()
+    for number in range(3):
+        request = f"request {number}"
+        assert len(place(CHUNKS, recorders=[Sink(request), Unprintable(request), partial(bound, request)])) == 20
+    new = {name: count for name, count in lost_records().items() if name not in before}
+    assert sorted(new.values()) == [3, 3, 3]
+    assert caplog.text.count("lost a record") == 3
+
+
+def test_what_processes_spans_never_fails_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tracer that breaks loses a span, and nothing else."""
+    pytest.importorskip("opentelemetry.trace")
+    from edgeorder import spans
+
+    def broken(placement: object) -> None:
+        raise RuntimeError("no exporter")
+
+    monkeypatch.setattr(spans, "send_span", broken)
+    before = sum(lost_records().values())
+    assert len(place(CHUNKS)) == 20
+    assert sum(lost_records().values()) == before + 1
