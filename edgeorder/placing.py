@@ -22,7 +22,8 @@ from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
-from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.settled import Settled
+from edgeorder.settling import Room, room_of, settle
 from edgeorder.threads import in_thread
 from edgeorder.tracing import circumstances
 from edgeorder.window import drafting, share

@@ -13,7 +13,7 @@ import pytest
 import edgeorder.recording
 from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, aplace, capture, log_record, place
 from edgeorder.call import Call
-from edgeorder.settling import Settled
+from edgeorder.settled import Settled
 
 
 def some_chunks() -> list[Chunk]:
