@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -174,13 +175,14 @@ def test_what_a_failing_recorder_is_made_with_is_no_name(caplog: pytest.LogCaptu
 
 def test_what_processes_spans_never_fails_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tracer that breaks loses a span, and nothing else."""
-    pytest.importorskip("opentelemetry.trace")
-    from edgeorder import spans
 
     def broken(placement: object) -> None:
         raise RuntimeError("no exporter")
 
-    monkeypatch.setattr(spans, "send_span", broken)
+    spans = ModuleType("edgeorder.spans")
+    spans.send_span = broken  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", ModuleType("opentelemetry.trace"))
+    monkeypatch.setitem(sys.modules, "edgeorder.spans", spans)
     before = sum(lost_records().values())
     assert len(place(CHUNKS)) == 20
     assert sum(lost_records().values()) == before + 1

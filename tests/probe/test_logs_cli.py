@@ -317,3 +317,33 @@ def test_evaluate_reads_logs_as_the_others_do(run: Run, tmp_path: Path, lines: s
     code, out, err = run("evaluate", path, path)
     assert (code, out, len(err.splitlines())) == (1, "", 1)
     assert said in err
+
+
+@pytest.mark.parametrize("columns", ["0", "8", "30"])
+def test_a_narrow_terminal_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: Path, columns: str
+) -> None:
+    """Some containers say that they have no columns at all: what is laid out for them is still all there."""
+    monkeypatch.setattr(sys, "argv", ["edgeorder", "log", str(log), "--last", "1"])
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, _ = capfd.readouterr()
+    assert ended.value.code in (0, None)
+    assert "…" not in out
+    letters = "".join(out.split())
+    for said in ("t2", "reverse", "10of12", "3placements"):
+        assert said in letters, out
+
+
+def test_help_is_shown_where_there_are_no_columns(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And so is what was wrong with a call."""
+    monkeypatch.setenv("COLUMNS", "0")
+    for arguments, code, said in ((["diff", "--help"], 0, "Positions count from 1"), (["diff", "-n", "0"], 2, "Error")):
+        monkeypatch.setattr(sys, "argv", ["edgeorder", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+        assert said in "".join(capfd.readouterr())
