@@ -101,9 +101,14 @@ def record_answer(
         answer: The text; recorders that hold no texts do not get it.
         correct: Whether it was right, if somebody knows.
         recorders: Where to, beside the captures of this context: those that the placer has.
+
+    Raises:
+        TypeError: For recorders that are none, or a verdict in words: "no" would count as right.
     """
     from edgeorder.recorders import answer_now
 
+    if isinstance(correct, str | bytes):
+        raise TypeError(f"correct must be true or false, not {correct!r:.40}")
     check_recorders(recorders)
     listeners: list[Recorder] = [*recorders, *_captures.get()]
     for recorder in listeners:

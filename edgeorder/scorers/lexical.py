@@ -3,9 +3,10 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
-from edgeorder.errors import missing_extra
+from edgeorder.errors import bad_choice, missing_extra
 from edgeorder.text.words import terms
 from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
@@ -32,6 +33,8 @@ class LexicalScorer:
             Tamil) are stemmed in that.
 
     Raises:
+        ValueError: For a language that Snowball does not know.
+        TypeError: For a language that is no text.
         ImportError: At the first call, if bm25s or PyStemmer is not installed.
 
     >>> LexicalScorer()("refund limit", ["The limit for refunds is 50.", "Trains run daily."])[1]
@@ -39,6 +42,17 @@ class LexicalScorer:
     """
 
     language: str | None = "english"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.language, str | None):
+            raise TypeError(
+                f"LexicalScorer.language must be the name of a language, or None, not {self.language!r:.40}"
+            )
+        if self.language not in (None, "english") and find_spec("Stemmer"):
+            import Stemmer
+
+            if self.language not in (known := Stemmer.algorithms()):
+                raise bad_choice("LexicalScorer.language", self.language, known)
 
     @property
     def name(self) -> str:

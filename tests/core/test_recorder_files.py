@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records
+from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records, record_answer
 from edgeorder.summarising import Summary
 
 CHUNKS = [Chunk(f"Passage {number} of a long list. " * 8, source="s", offset=number) for number in range(20)]
@@ -139,6 +139,20 @@ def test_a_summary_holds_no_record(tmp_path: Path) -> None:
     small = peak()
     write(str(path), 300)
     assert peak() < small * 2
+
+
+def test_a_folder_is_no_file_of_records(tmp_path: Path) -> None:
+    """Said where the recorder is made: each of its records would be lost."""
+    for path in (tmp_path, str(tmp_path), ""):
+        with pytest.raises(IsADirectoryError, match="is a folder, and records go into a file"):
+            JsonlRecorder(path)
+
+
+@pytest.mark.parametrize("word", ["no", "false", b"0"])
+def test_a_verdict_in_words_is_refused(word: str) -> None:
+    """Any of them would count as right."""
+    with pytest.raises(TypeError, match="correct must be true or false, not"):
+        record_answer("t", "answer", word)  # type: ignore[arg-type]
 
 
 def test_what_a_failing_recorder_is_made_with_is_no_name(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeorder import RerankError
 from edgeorder.ranker.constraints import constrained
 from edgeorder.rerank import (
     EvidenceRanker,
     HttpScorer,
+    OnnxCrossEncoderScorer,
     Passage,
     RankingRecord,
     prefer,
@@ -24,6 +26,9 @@ from edgeorder.rerank import (
 
 TEXTS = ["Refunds take three days.", "Trains run hourly."]
 PASSAGES = [Passage(text) for text in TEXTS]
+TOKENIZER = json.dumps(
+    {"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}
+)
 NO_ANSWER = 20  # seconds, after which a test says that nobody answered
 
 
@@ -132,3 +137,21 @@ def test_a_correction_that_is_none_is_named(tmp_path: Path, correction: Any) -> 
     path.write_text(ranking_line(correction=correction))
     with pytest.raises(ValueError, match="the correction of the ranking for 'q' is none"):
         ranking_cases(path)
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"tokenizer.json": "{", "onnx/model.onnx": "x"}, "tokenizer.json"),
+        ({"tokenizer.json": TOKENIZER, "onnx/model.onnx": "<html>"}, "model.onnx"),
+        ({"tokenizer.json": TOKENIZER, "onnx/model.onnx": "x", "config.json": "[1]"}, "config.json"),
+    ],
+)
+def test_a_model_whose_download_was_cut_off_names_the_file(tmp_path: Path, files: dict[str, str], named: str) -> None:
+    """The libraries say what they expected, and not where."""
+    for name, text in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    with pytest.raises(RerankError, match=f"{named} is damaged"):
+        OnnxCrossEncoderScorer(str(tmp_path), precision="fp32")("q", ["a"])
