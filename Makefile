@@ -10,7 +10,7 @@ LOWEST := $(VENV)-lowest
 LIGHT := $(VENV)-light
 RELEASE := $(VENV)-release
 
-.PHONY: demo test test-engines test-lowest test-light check dist newcomer bench bench-batches docs probe-demo clean
+.PHONY: demo test test-engines test-lowest test-light check dist tagged newcomer bench bench-batches docs probe-demo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
@@ -42,6 +42,11 @@ dist: $(RELEASE)/.release
 	rm -rf dist
 	$(RELEASE)/$(IN)/python -m build
 	$(RELEASE)/$(IN)/twine check --strict dist/*
+
+# What goes out under a tag v1.2.3 is version 1.2.3, and CHANGELOG tells of it.
+tagged:
+	@grep -qxF "version = \"$${TAG#v}\"" pyproject.toml || { echo "pyproject.toml has another version than $$TAG"; exit 1; }
+	@grep -qF "## [$${TAG#v}]" CHANGELOG.md || { echo "CHANGELOG.md does not tell of $$TAG"; exit 1; }
 
 # README's programs as a newcomer runs them: pasted into an empty folder, with the named extra alone and no network.
 newcomer: dist
@@ -117,5 +122,5 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 # torch first: asked for by its version it is the small CPU build where one is offered.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[all,local,hf]' --group dev
+	$(PIP) --editable '.[all,local,gguf]' --group dev
 	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.probe

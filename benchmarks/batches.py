@@ -185,17 +185,21 @@ def reranking(n: int) -> None:
     with tempfile.TemporaryDirectory() as work:
         save_cross_encoder(Path(work, "torch"))
         export_onnx(str(Path(work, "torch")), Path(work, "onnx"))
-        for label, words in lengths.items():
-            table = {
+        tables = {
+            label: {
                 "query": [f"what may a hotel cost in case {at}?" for at in range(n)],
                 "chunks": [[passage(words(), at * 100 + chunk) for chunk in range(20)] for at in range(n)],
             }
-            for scorer in (
-                CrossEncoderScorer(str(Path(work, "torch")), device="cpu"),
-                CrossEncoderScorer(str(Path(work, "torch")), device="cpu", batch_size=32),
-                OnnxCrossEncoderScorer(Path(work, "onnx"), precision="fp32"),
-            ):
-                place_batch = PlaceBatch(rerank=scorer, top_n=5)
+            for label, words in lengths.items()
+        }
+        for scorer in (
+            CrossEncoderScorer(str(Path(work, "torch")), device="cpu"),
+            OnnxCrossEncoderScorer(Path(work, "onnx"), precision="fp32"),
+            CrossEncoderScorer(str(Path(work, "torch")), device="cpu", batch_size=32),
+        ):
+            place_batch = PlaceBatch(rerank=scorer, top_n=5)
+            kind = type(scorer).__name__ + (", batches of 32" if scorer.batch_size == 32 else "")
+            for label, table in tables.items():
                 place_batch({name: values[:2] for name, values in table.items()})
 
                 def by_row(table: dict[str, list[Any]] = table, scorer: Any = scorer) -> None:
@@ -205,12 +209,9 @@ def reranking(n: int) -> None:
                 calls = (lambda: place_batch(table), by_row)  # noqa: B023 - called within the round
                 rounds = [[walls_and_work(call) for call in calls] for _ in range(2 if n < 200 else 1)]  # minutes each
                 together, alone = map(min, zip(*rounds, strict=True))
-                kind = type(scorer).__name__ + (f", batches of {scorer.batch_size}" if scorer.batch_size == 32 else "")
                 wall, spent = (ours / theirs for ours, theirs in zip(alone, together, strict=True))
-                rate = n / together[0]
-                print(
-                    f"  {label:<17} {kind:<38} {rate:>6.1f} rows/s   ratio {wall:.2f}, of processor seconds {spent:.2f}"
-                )
+                told = f"{n / together[0]:>6.1f} rows/s   ratio {wall:.2f}, of processor seconds {spent:.2f}"
+                print(f"  {kind:<38} {label:<17} {told}", flush=True)
 
 
 def walls_and_work(call: Callable[[], object]) -> tuple[float, float]:

@@ -4,31 +4,36 @@ A stage that works in a thread for `aplace` has no caller's line above it: there
 the coroutine goes on.
 """
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
+from types import FrameType
 
 from edgeorder.errors import EdgeOrderWarning
 
-_HERE = Path(__file__).parent
-_OURS = tuple(
-    str(_HERE.with_name(name)) + os.sep for name in ("edgeorder", "langchain_edgeorder", "llamaindex_edgeorder")
-)
-_BETWEEN = (f"{os.sep}pydantic{os.sep}", f"{os.sep}langchain_core{os.sep}load{os.sep}")  # constructors of models
+_OURS = frozenset(("edgeorder", "langchain_edgeorder", "llamaindex_edgeorder"))
+_BETWEEN = _OURS | {  # what calls us on behalf of somebody
+    *("pydantic", "langchain", "langchain_core", "langchain_classic", "langgraph", "langsmith"),
+    *("llama_index", "llama_index_instrumentation", "workflows", "wrapt"),
+    *("asyncio", "concurrent", "contextlib", "contextvars", "functools", "threading"),
+}
 _collecting: ContextVar[list[str] | None] = ContextVar("edgeorder_warnings", default=None)
 
 
 def warn(message: str) -> None:
-    """Give an `EdgeOrderWarning` at the first line outside edgeorder, or collect it."""
+    """Give an `EdgeOrderWarning` at the caller's line, or collect it."""
     collected = _collecting.get()
     if collected is not None:
         collected.append(message)
     else:
-        warnings.warn(message, EdgeOrderWarning, stacklevel=_caller_level())
+        frame = _caller()
+        registry = frame.f_globals.setdefault("__warningregistry__", {})
+        module = str(frame.f_globals.get("__name__"))
+        warnings.warn_explicit(
+            message, EdgeOrderWarning, frame.f_code.co_filename, frame.f_lineno, module, registry, frame.f_globals
+        )
 
 
 @contextmanager
@@ -52,11 +57,18 @@ def told_once() -> Iterator[None]:
         warn(messages[0] + more)
 
 
-def _caller_level() -> int:
-    """Return the `stacklevel` (1 = the function that warns) of the first frame outside edgeorder."""
-    level, frame = 0, sys._getframe(1)
-    while frame.f_back is not None and (
-        (file := frame.f_code.co_filename).startswith(_OURS) or any(part in file for part in _BETWEEN)
-    ):
-        level, frame = level + 1, frame.f_back
-    return level + 1
+def _caller() -> FrameType:
+    """Return the first frame outside edgeorder, the frameworks and what they run things with.
+
+    In a thread of theirs, which has no line of the caller's, it is the first one outside edgeorder.
+    """
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    for between in (_BETWEEN, _OURS):
+        for frame in frames:
+            if str(frame.f_globals.get("__name__")).partition(".")[0] not in between:
+                return frame
+    return frames[-1]

@@ -14,7 +14,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 
 if TYPE_CHECKING:
     import httpx2
@@ -58,10 +58,8 @@ def httpx_module() -> Any:
     Raises:
         ImportError: If it is not installed, with the line that installs it.
     """
-    try:
+    with optional("httpx2", "http"):
         import httpx2
-    except ImportError as error:
-        raise missing_extra("httpx2", "http") from error
     return httpx2
 
 

@@ -10,7 +10,6 @@ Wrong arguments raise plain `ValueError` and `TypeError`. `EdgeOrderWarning` is 
 warning, so that `warnings.simplefilter("error", EdgeOrderWarning)` turns them all into errors.
 """
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,32 +52,3 @@ class EdgeOrderWarning(UserWarning):
 def bad_choice(field: str, value: object, choices: Iterable[str]) -> ValueError:
     """Return the error for a value outside a fixed set, naming the value and the choices."""
     return ValueError(f"{field}={value!r} is not one of: {', '.join(choices)}")
-
-
-def missing_extra(package: str, extra: str) -> ImportError:
-    """Return the error for an optional dependency that cannot be imported, naming the line that helps.
-
-    Call it where the import failed: a package that is there but fails to import is told from one that is not.
-
-    Args:
-        package: The distribution, as pip knows it.
-        extra: The extra of edgeorder that installs it.
-    """
-    from importlib.metadata import PackageNotFoundError, version
-
-    error = sys.exception()
-    line = f"run: pip install 'edgeorder[{extra}]'"
-    try:
-        installed: str | None = version(package)
-    except PackageNotFoundError:
-        installed = None
-    # Only a whole package that is not found, never a part of one, is mended by installing something more.
-    absent = error.name if isinstance(error, ModuleNotFoundError) and "." not in (error.name or ".") else None
-    if not isinstance(error, ImportError) or installed is None or absent == package.replace("-", "_"):
-        return ImportError(f"{package} is not installed; {line}")
-    if absent:
-        return ImportError(f"{package} is installed, but {absent} is not; {line}")
-    return ImportError(
-        f"{package} {installed} is installed but fails to import: {error}; "
-        f"mend it with: pip install --force-reinstall {package}"
-    )

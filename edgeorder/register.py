@@ -114,11 +114,13 @@ class Register:
             free: The first free number when their numbers were chosen.
 
         Returns:
-            Whether they were added: not if a number was given to others since.
+            Whether they were added: not if a number was given to others since, or a chunk got another one.
         """
         with self._lock:
-            if free is not None and free != self._free and sources.keys() - self._sources.keys():
-                return False
+            if free is not None:
+                known, moved = self._sources, free != self._free
+                if any(moved if key not in known else known[key].number != one.number for key, one in sources.items()):
+                    return False
             for key, source in sources.items():
                 self._sources.setdefault(key, source)
                 self._free = max(self._free, source.number + self._step)
@@ -127,6 +129,16 @@ class Register:
     def update(self, other: "Register | Mapping[str, Any]") -> None:
         """Add the chunks of another register, or of its JSON, that this one does not know."""
         self.add((other if isinstance(other, Register) else Register.from_dict(other))._sources)
+
+    def adopt(self, other: "Register") -> None:
+        """Add the chunks of another register that this one does not know, but those whose number means another here."""
+        with self._lock:
+            taken = {source.number for source in self._sources.values()}
+            for key, source in list(other._sources.items()):
+                if key not in self._sources and source.number not in taken:
+                    self._sources[key] = source
+                    taken.add(source.number)
+                    self._free = max(self._free, source.number + self._step)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values: a chunk by its key, with its number and what labels say of it."""
@@ -140,10 +152,17 @@ class Register:
         """Return the register that `to_dict` made.
 
         Raises:
-            TypeError: For a chunk with an unknown field, or without a number.
+            TypeError: For anything else: a chunk with an unknown field, or without a number from 1 on.
         """
         register = cls()
-        register.add({key: Source(**source) for key, source in data.items()})
+        try:
+            sources = {key: Source(**source) for key, source in data.items()}
+        except (AttributeError, TypeError) as error:
+            raise TypeError(f"this is no register, as Register.to_dict() writes it: {data!r:.80} ({error})") from error
+        for key, source in sources.items():
+            if type(source.number) is not int or source.number < 1:
+                raise TypeError(f"a number in a register counts from 1, and {key!r} has {source.number!r:.80}")
+        register.add(sources)
         return register
 
 

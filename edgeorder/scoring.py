@@ -276,7 +276,7 @@ def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, secon
     # A warning that the caller made an error, or a call for a person, is no failure of the scorer.
     if isinstance(error, EdgeOrderWarning | ReviewNeeded):
         raise error
-    from edgeorder.causes import message_of, presentable
+    from edgeorder.masking import message_of, presentable
 
     cause, message = presentable(error), message_of(error)
     if rerank.on_error == "raise":

@@ -188,6 +188,30 @@ def line_of(placement: Placement) -> str:
     return "No document that was found is good enough." if reasons else "No document was found."
 
 
+def said(placement: Placement, *, draws: bool = True) -> str:
+    """Return what an agent reads of a placement: its text, else a line, which draws from the windows around too.
+
+    A line is said even where less is left than it needs: then it takes all that is left.
+
+    Args:
+        placement: The placement.
+        draws: Whether a line draws; not that of a draft.
+    """
+    if placement.indices:
+        return placement.text
+    line, weighed = line_of(placement), placement.settled.weighed
+    if draws and weighed is not None:
+        tokens = weighed.counter(line)
+        while (shared := share()) is not None and not shared.take(min(tokens, shared.left or 0)):
+            pass  # others have taken it meanwhile
+    return line
+
+
+def registered() -> Register | None:
+    """Return the register of the windows around: that of the innermost that has one."""
+    return next((each.register for each in reversed(_open.get()) if each.register is not None), None)
+
+
 def share() -> Share | None:
     """Return what a placement that starts now may have; None outside of any window."""
     windows = _open.get()

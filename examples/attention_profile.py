@@ -5,7 +5,7 @@ Here the attention of the last token, which speaks next, is summed up by passage
 and once over those that see the whole prompt. Positions that get most are filled first. The orders that follow stand
 beside the probe's own. That is learned from half of the questions and judged by the other half, both ways round.
 
-Needs the extras `hf` and `local`, and gguf and accelerate, which read the weights. Some minutes on two cores.
+Needs the extras `gguf` and `local`. Some minutes on two cores.
 Run it: `python examples/attention_profile.py [--questions 40] [--cache FILE]`.
 """
 

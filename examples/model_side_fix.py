@@ -4,7 +4,7 @@ Ms-PoE (arXiv:2403.04797) lets some attention heads see the tokens closer togeth
 RoPE turns queries and keys by are divided by a ratio, from 1.2 to 1.8, of each head's own. Here it is an attention
 function of transformers. Queries and keys arrive turned, so each head's are turned once more, by what is missing.
 
-Needs the extras `hf` and `local`, and gguf and accelerate, which read the weights. Some minutes on two cores.
+Needs the extras `gguf` and `local`. Some minutes on two cores.
 Run it: `python examples/model_side_fix.py [--questions 40] [--figure curves.svg] [--cache FILE]`.
 """
 

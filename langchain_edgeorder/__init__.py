@@ -3,12 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 
-try:
+with optional("langchain-core", "langchain"):
     import_module("langchain_core")
-except ImportError as error:
-    raise missing_extra("langchain-core", "langchain") from error
 
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.prompt import ContextPrompt, context_prompt

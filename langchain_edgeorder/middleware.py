@@ -8,12 +8,11 @@ order of the calls, in one window, with one register of numbers. A message that 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from edgeorder.errors import BudgetError, missing_extra
+from edgeorder.errors import BudgetError
+from edgeorder.extras import optional
 
-try:
+with optional("langchain", "agents"):
     from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelRequest, ModelResponse
-except ImportError as error:
-    raise missing_extra("langchain", "agents") from error
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage

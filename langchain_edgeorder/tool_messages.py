@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from edgeorder.long_text import PlacedText
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register
-from edgeorder.window import FULL, Already, line_of, share, window
+from edgeorder.window import FULL, Already, said, share, window
 from langchain_edgeorder.asking import Ask, AskText, Steps, by_input, scores_of, with_scores
 from langchain_edgeorder.conversation import KEY, mark_of
 from langchain_edgeorder.gauge import Gauge
@@ -163,7 +163,7 @@ class Writer:
     def _written(
         self, message: ToolMessage, documents: list[Document], query: str | None, placement: Placement, **more: Any
     ) -> ToolMessage:
-        content = placement.text if placement.indices else line_of(placement)
+        content = said(placement, draws="open" not in more)
         keeps = message.artifact is not None and as_documents(message.artifact) is None
         mark = {
             "by": self.name,

@@ -2,25 +2,25 @@
 
 from importlib import import_module
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 
-try:
+with optional("llama-index-core", "llamaindex"):
     import_module("llama_index.core")
-except ImportError as error:
-    raise missing_extra("llama-index-core", "llamaindex") from error
 
+from llamaindex_edgeorder.citations import cited
 from llamaindex_edgeorder.events import OrderEvent
-from llamaindex_edgeorder.numbered import NumberedPostprocessor, cited
+from llamaindex_edgeorder.numbered import NumberedPostprocessor
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
 from llamaindex_edgeorder.prompt import text_qa_template
 from llamaindex_edgeorder.room import room
-from llamaindex_edgeorder.tools import retriever_tool
+from llamaindex_edgeorder.tools import query_engine_tool, retriever_tool
 
 __all__ = [
     "EdgeOrderPostprocessor",
     "NumberedPostprocessor",
     "OrderEvent",
     "cited",
+    "query_engine_tool",
     "retriever_tool",
     "room",
     "text_qa_template",

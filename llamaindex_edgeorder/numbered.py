@@ -1,39 +1,47 @@
 """Nodes with the number that each passage has, for faces of LlamaIndex that know nothing but nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llama_index.core.bridge.pydantic import Field, model_validator
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.bridge.pydantic import Field, SerializeAsAny, model_validator
+from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from typing_extensions import override
 
-from edgeorder.alerts import warn
+from edgeorder.placed import Placed
 from edgeorder.placement import Placement
-from edgeorder.register import Register
 from edgeorder.rendering import as_layout
+from edgeorder.views import Wrapped
+from llamaindex_edgeorder.component import Component
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor, query_of
 
+KEY = "edgeorder"
+"""The key in the metadata of a copy: what the record says of its node."""
 
-class NumberedPostprocessor(BaseNodePostprocessor):
+
+class NumberedPostprocessor(Component):
     """Place nodes and write each one's label into it, so that chat and query engines show numbered passages.
 
     The nodes that come out are copies whose text is the passage as the block has it, `[1] title - source` first: joined
-    by the engine they are the block that was counted. Last among the `node_postprocessors`; inside
-    `with window(register=register):` a chunk keeps its number over all turns. `cited(response)` gives the nodes that
-    the answer cites.
+    by the engine they are the block that was counted. All else stays, images too. Last among the `node_postprocessors`;
+    inside `with window(register=register):` a chunk keeps its number over all turns. `cited(response)` gives the nodes
+    that the answer cites.
 
     Args:
         placer: How they are placed; with layout `"numbered"` unless it says another that needs no frame around it. With
             `shadow=True` the nodes come out untouched, without numbers.
     """
 
-    placer: EdgeOrderPostprocessor = Field(default_factory=EdgeOrderPostprocessor)
+    placer: SerializeAsAny[EdgeOrderPostprocessor] = Field(default_factory=EdgeOrderPostprocessor)
 
     @model_validator(mode="after")
     def _check(self) -> "NumberedPostprocessor":
         labelled(self.placer)
         return self
+
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        self.placer.__getstate__()  # raises where a setting cannot be pickled, which LlamaIndex would only leave out
+        return super().__getstate__()
 
     @classmethod
     @override
@@ -61,8 +69,11 @@ def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:
     """Return the placer, its passages numbered unless it says how the block is written.
 
     Raises:
+        TypeError: For something else than an `EdgeOrderPostprocessor`.
         ValueError: If the block is more than its passages with a blank line between them, as engines join nodes.
     """
+    if not isinstance(placer, EdgeOrderPostprocessor):
+        raise TypeError(f"placer must be an EdgeOrderPostprocessor, not {placer!r:.80}")
     if placer.layout is None:
         placer = placer.model_copy(update={"layout": "numbered"})
     layout = as_layout(placer.layout)
@@ -74,56 +85,48 @@ def labelled(placer: EdgeOrderPostprocessor) -> EdgeOrderPostprocessor:
     return placer
 
 
-def numbered(nodes: list[NodeWithScore], placement: Placement) -> list[NodeWithScore]:
-    """Return the passages of a placement as nodes; the metadata key "edgeorder" has what the record says of each."""
-    layout, view = placement.call.plan.layout, placement.call.view
-    found: list[NodeWithScore] = []
-    for passage, record in zip(placement.block.passages, placement.record.placed, strict=True):
-        node = nodes[passage.index]
-        metadata = {**node.node.metadata, "edgeorder": record.annotation()}
-        copy = TextNode(
-            id_=node.node.node_id,
-            text=layout.part(view, passage.index, placement.texts.get(passage.index), passage.number),
-            metadata=metadata,
-            relationships=node.node.relationships,
-            text_template="{content}",  # the label is in the text, and the metadata that the template showed
-            excluded_llm_metadata_keys=list(metadata),
-            excluded_embed_metadata_keys=list(metadata),
-        )
-        found.append(NodeWithScore(node=copy, score=node.score))
-    return found
-
-
-def cited(result: Any) -> list[NodeWithScore]:
-    """Return the nodes that an answer cites, in the order of its citations.
+def numbered(nodes: Sequence[NodeWithScore], placement: Placement, *, whole: bool = False) -> list[NodeWithScore]:
+    """Return the passages of a placement as nodes; the metadata key "edgeorder" has what the record says of each.
 
     Args:
-        result: What a query or chat engine returned, with nodes of `NumberedPostprocessor`; or an agent, with tools of
-            `retriever_tool`.
-
-    A citation whose node is not among those of this result, as it was shown in an earlier turn, is warned of;
-    `Register.sources` knows its id.
+        nodes: What was placed.
+        placement: What came of it.
+        whole: Whether a passage that the block only points at is given as it stands above.
     """
-    register = Register()
-    nodes: dict[int, NodeWithScore] = {}
-    for node in _nodes_of(result):
-        number = (node.metadata.get("edgeorder") or {}).get("number")
-        if number is not None:
-            nodes.setdefault(number, node)
-    answer = getattr(result, "response", result)
-    text = getattr(answer, "content", None) or str(answer)
-    highest = max(nodes, default=0)
-    register.update({f"{number}": {"number": number} for number in range(1, highest + 1)})
-    asked = register.cited(text)
-    if lost := [number for number in asked if number not in nodes]:
-        warn(f"the nodes of {lost} were shown in earlier turns: Register.sources knows their ids")
-    return [nodes[number] for number in asked if number in nodes]
+    layout, view = placement.call.plan.layout, placement.call.view
+    if whole and view.above:
+        view = Wrapped(view)
+        view.above = frozenset()
+    found: list[NodeWithScore] = []
+    for passage, record in zip(placement.block.passages, placement.record.placed, strict=True):
+        text = layout.part(view, passage.index, placement.texts.get(passage.index), passage.number)
+        found.append(_showing(nodes[passage.index], text, record.annotation()))
+    return Placed(found, placement)
 
 
-def _nodes_of(result: Any) -> Iterable[NodeWithScore]:
-    """Yield the nodes that a result was made from."""
-    yield from getattr(result, "source_nodes", None) or ()
-    for call in getattr(result, "tool_calls", None) or ():
-        output = getattr(getattr(call, "tool_output", None), "raw_output", None)
-        if isinstance(output, list):
-            yield from (node for node in output if isinstance(node, NodeWithScore))
+def _showing(node: NodeWithScore, text: str, note: Mapping[str, Any]) -> NodeWithScore:
+    """Return a copy of a node of which the LLM gets just this text: it holds what the metadata template showed, too."""
+    inner = node.node.model_copy(update={"metadata": {**node.node.metadata, KEY: dict(note)}})
+    shown = _as_it_is(inner, text)
+    if shown.get_content(MetadataMode.LLM).strip() != text.strip():  # a class of its own that writes something else
+        base = {name: getattr(inner, name) for name in BaseNode.model_fields}
+        shown = _as_it_is(TextNode(**base), text)
+    return node.model_copy(update={"node": shown})
+
+
+def _as_it_is(node: BaseNode, text: str) -> BaseNode:
+    """Return a node, which is changed, that shows a text without anything around it."""
+    if (resource := getattr(node, "text_resource", None)) is not None:
+        node.text_resource = resource.model_copy(update={"text": text})  # type: ignore[attr-defined]
+    else:
+        node.set_content(text)
+    if hasattr(node, "text_template"):
+        node.text_template = "{content}"
+    keys = list(node.metadata)
+    node.excluded_embed_metadata_keys = keys
+    node.excluded_llm_metadata_keys = keys
+    if isinstance(node, ImageNode):
+        # Where images are sent, LlamaIndex sends no text of an image's node but that of its metadata.
+        node.excluded_llm_metadata_keys = [key for key in keys if key != KEY]
+        node.metadata_template = text.replace("{", "{{").replace("}", "}}")
+    return node

@@ -5,10 +5,9 @@ from inspect import getattr_static
 from typing import Any
 
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index_instrumentation.span import active_span_id
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict
 from typing_extensions import override
 
 from edgeorder.adapter import Adapter
@@ -18,12 +17,13 @@ from edgeorder.message_parts import WORDLESS
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from edgeorder.tracing import within
+from llamaindex_edgeorder.component import Component
 from llamaindex_edgeorder.events import dispatcher, send
 from llamaindex_edgeorder.neighbours import hits_first
 from llamaindex_edgeorder.nodes import Nodes, with_body
 
 
-class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
+class EdgeOrderPostprocessor(Adapter, Component):
     """Decide where each retrieved node sits in the prompt, and keep the block within a token budget.
 
     It goes wherever LlamaIndex's `LongContextReorder` went, last among the `node_postprocessors`. All keywords of
@@ -63,14 +63,6 @@ class EdgeOrderPostprocessor(Adapter, BaseNodePostprocessor):
     instead = (
         "Use place(nodes, query_str).block or .prompt; for a question and an instruction in engines, text_qa_template."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_class_name(cls, data: Any) -> Any:
-        """Accept what `model_dump` wrote: LlamaIndex adds the class name to it."""
-        if isinstance(data, dict) and data.get("class_name") == cls.class_name():
-            return {name: value for name, value in data.items() if name != "class_name"}
-        return data
 
     @classmethod
     @override

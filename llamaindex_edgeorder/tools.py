@@ -1,25 +1,23 @@
-"""`retriever_tool`: a search tool for agents that keeps the window and the numbers of a conversation."""
+"""Tools for agents that keep the window and the numbers of a conversation: one searches, one asks a query engine."""
 
 import asyncio
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.tools import FunctionTool, ToolOutput
 from llama_index.core.workflow import Context
 
 from edgeorder.register import Register
-from edgeorder.window import Already, line_of, window
+from edgeorder.window import Already, said, window
+from llamaindex_edgeorder.conversation import conversation
 from llamaindex_edgeorder.history import history_of
 from llamaindex_edgeorder.numbered import labelled, numbered
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
 
-KEY = "edgeorder"
-"""The key in the workflow's `Context`: `Register.from_dict(await ctx.store.get(KEY))`."""
-
 _HELD = ("scratchpad", "current_reasoning")  # where LlamaIndex's agents keep what their memory does not have yet
-_placing: "WeakKeyDictionary[Any, asyncio.Lock]" = WeakKeyDictionary()
 
 
 def retriever_tool(
@@ -33,9 +31,10 @@ def retriever_tool(
 ) -> FunctionTool:
     """Return a tool for `FunctionAgent`, `ReActAgent` and `AgentWorkflow` that searches and shows numbered passages.
 
-    A chunk has one number over all searches and turns of a `Context`, calls at once included. Inside
-    `with window(6000): await agent.run(...)` all searches of the run share that window; one that finds none left says
-    so in a line. `cited(result)` gives the nodes that the answer cites.
+    A chunk has one number over all searches and turns of a `Context`, calls at once included; with
+    `window(register=register)` around the run, in that register too, so that query engines among the tools share it.
+    Inside `with window(6000): await agent.run(...)` all searches of the run share that window; one that finds none left
+    says so in a line. `cited(result)` gives the nodes that the answer cites.
 
     Args:
         retriever: Finds the nodes.
@@ -47,8 +46,10 @@ def retriever_tool(
         return_direct: Whether the run ends with its result.
 
     Raises:
+        TypeError: For something else than a retriever and an `EdgeOrderPostprocessor`.
         ValueError: For a layout that has no numbers, or a prompt, which would show the question a second time.
     """
+    _check(retriever, "aretrieve", "a retriever", "index.as_retriever()")
     placer = labelled(EdgeOrderPostprocessor() if placer is None else placer)
     window(register=Register(), already=already)  # checked
     shows = placer.unchanged() if placer.shadow else placer
@@ -61,24 +62,64 @@ def retriever_tool(
                     await placer.aplace(nodes, query)
             nodes = list(nodes)  # as they came, whatever placed them before
         shown = [] if already == "send" else await _texts(ctx, query)
-        # One after the other, so that none gives a number that another one is giving.
-        async with _placing.setdefault(ctx.store, asyncio.Lock()):
-            register = Register.from_dict(await ctx.store.get(KEY, default={}))
+        async with conversation(ctx) as (register, turn), turn:
             async with window(register=register, already=already, shown=shown):
                 placement = await shows.aplace(nodes, query)
-            await ctx.store.set(KEY, register.to_dict())
-        return ToolOutput(
-            tool_name=name,
-            content=placement.text if placement.indices else line_of(placement),
-            raw_input={"query": query},
-            raw_output=numbered(nodes, placement),
-        )
+            content = said(placement)
+        found = numbered(nodes, placement, whole=True)
+        return ToolOutput(tool_name=name, content=content, raw_input={"query": query}, raw_output=found)
+
+    return _tool(search, name, description, return_direct)
+
+
+def query_engine_tool(
+    engine: BaseQueryEngine,
+    *,
+    name: str = "ask",
+    description: str = "Ask a question about the documents. The answer cites what it used by its number, such as [1].",
+    return_direct: bool = False,
+) -> FunctionTool:
+    """Return a tool that asks a query engine with a `NumberedPostprocessor`, whose numbers are the conversation's.
+
+    LlamaIndex's own `QueryEngineTool` knows nothing of the workflow's `Context`: its engine begins at `[1]` each time,
+    unless `window(register=register)` stands around the run. With this one, and `retriever_tool` beside it, a chunk has
+    one number over all calls and turns of a `Context`, and `cited(result)` gives the nodes that the answer cites.
+
+    Args:
+        engine: What is asked. What it reads draws from the window around the run.
+        name: What the LLM calls it.
+        description: What the LLM is told of it.
+        return_direct: Whether the run ends with its answer.
+
+    Raises:
+        TypeError: For something else than a query engine.
+    """
+    _check(engine, "aquery", "a query engine", "index.as_query_engine()")
+
+    async def ask(ctx: Context, query: str) -> ToolOutput:
+        async with conversation(ctx) as (register, _):
+            async with window(register=register):
+                response = await engine.aquery(query)
+            if isinstance(response, AsyncStreamingResponse):
+                response = await response.get_response()
+        return ToolOutput(tool_name=name, content=str(response), raw_input={"query": query}, raw_output=response)
+
+    return _tool(ask, name, description, return_direct)
+
+
+def _check(given: Any, method: str, what: str, of_index: str) -> None:
+    if not callable(getattr(given, method, None)):
+        raise TypeError(f"give {what}, such as {of_index}, not {given!r:.80}")
+
+
+def _tool(function: Any, name: str, description: str, return_direct: bool) -> FunctionTool:
+    """Return a tool whose output goes on as the function made it."""
 
     async def as_it_is(output: ToolOutput) -> ToolOutput:
         return output
 
     return FunctionTool.from_defaults(
-        async_fn=search, name=name, description=description, return_direct=return_direct, async_callback=as_it_is
+        async_fn=function, name=name, description=description, return_direct=return_direct, async_callback=as_it_is
     )
 
 

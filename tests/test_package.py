@@ -1,10 +1,13 @@
 """The shape of the package: what imports what, what a wheel holds, and what runs without the frameworks."""
 
 import ast
+import email
 import importlib
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -126,16 +129,52 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel as a user's pip would."""
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the source distribution."""
+    folder = tmp_path_factory.mktemp("sdist")
+    command = [sys.executable, "-m", "build", "--sdist", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as a user's pip would, from the source distribution."""
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)],
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(sdist)],
         check=True,
         capture_output=True,
     )
     (built,) = folder.glob("*.whl")
     return built
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout: nothing tells which files there are")
+def test_the_source_distribution_holds_every_file(sdist: Path) -> None:
+    """So that whoever packages it again can run all tests, and read all that the README links to."""
+    with tarfile.open(sdist) as packed:
+        held = {name.partition("/")[2] for name in packed.getnames()}
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    ours = {name for name in listed.splitlines() if (ROOT / name).is_file()}
+    assert len(ours) > 100
+    assert held == ours | {"PKG-INFO"}
+
+
+def test_the_readme_leads_somewhere_on_the_index_too(wheel: Path) -> None:
+    """A link within the repository becomes one to the file at GitHub, as it was in this version."""
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (name for name in packed.namelist() if name.endswith("METADATA"))
+        told = email.message_from_bytes(packed.read(name))
+    shown = str(told.get_payload())
+    assert told["Description-Content-Type"] == "text/markdown"
+    readme = (ROOT / "README.md").read_text("utf-8")
+    ours, theirs = (re.findall(r"\]\(([^)]+)\)", text) for text in (readme, shown))
+    start = f"https://github.com/edgeorder/edgeorder/blob/v{told['Version']}/"
+    assert theirs == [link if "://" in link else start + link for link in ours]
+    assert any(link.startswith(start) for link in theirs)
 
 
 def test_the_wheel_holds_three_typed_packages_and_nothing_else(wheel: Path) -> None:

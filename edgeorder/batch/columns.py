@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.batch.rows import Unreadable
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,10 +32,8 @@ def arrow() -> Any:
     Raises:
         ImportError: If it is not installed.
     """
-    try:
+    with optional("pyarrow", "batch"):
         import pyarrow
-    except ImportError as error:
-        raise missing_extra("pyarrow", "batch") from error
     return pyarrow
 
 

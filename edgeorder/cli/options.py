@@ -27,7 +27,7 @@ Model: TypeAlias = Annotated[
     str,
     Option(
         help="local (a small model that comes with the extra `local`), hf:PATH (a folder of transformers or a GGUF "
-        "file; extra `hf`), or a model's name."
+        "file; extra `hf`, `gguf` for a file), or a model's name."
     ),
 ]
 BaseUrl: TypeAlias = Annotated[str | None, Option(help="An OpenAI-compatible endpoint; its key is in OPENAI_API_KEY.")]

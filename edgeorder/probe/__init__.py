@@ -6,10 +6,7 @@ The flow, a file each:
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-from edgeorder.errors import missing_extra
 
 if TYPE_CHECKING:
     from edgeorder.probe.answers import AnswerCache as AnswerCache
@@ -59,13 +56,7 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'edgeorder.probe' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"edgeorder.probe.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if find_spec(package):  # it is there, and broken
-            raise
-        raise missing_extra(package, "probe") from error
+    return getattr(import_module(f"edgeorder.probe.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -5,13 +5,13 @@ import os
 import threading
 from collections.abc import Mapping
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from edgeorder.checks import whole_number
+from edgeorder.extras import require
 from edgeorder.probe.called import in_thread
-from edgeorder.probe.hf import HFModel, require
+from edgeorder.probe.hf import HFModel
 from edgeorder.probe.replies import ModelError, Reply
 
 PREFIX = "hf:"
@@ -36,7 +36,7 @@ class Checkpoint:
     concurrency = 1
 
     def __init__(self, path: str | Path, name: str | None = None, max_tokens: int = 100) -> None:
-        require("transformers", "torch")
+        require("hf", "transformers", "torch")
         self._max_tokens = whole_number("max_tokens", max_tokens, least=1)
         self._path = Path(path).expanduser()
         if not (self._path.is_file() or (self._path / "config.json").is_file()):
@@ -45,11 +45,7 @@ class Checkpoint:
                 "example with: hf download NAME --local-dir FOLDER"
             )
         if self._path.is_file():
-            for package in ("gguf", "accelerate"):
-                if find_spec(package) is None:
-                    raise ImportError(
-                        f"{package}, which reads GGUF files, is not installed; run: pip install {package}"
-                    )
+            require("gguf", "gguf", "accelerate")
         self.name = name or f"{PREFIX}{path}"
         self.settings: Mapping[str, Any] = {
             "max_tokens": self._max_tokens,

@@ -9,12 +9,14 @@ change, a steep curve moves few points.
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from edgeorder.extras import optional
 from edgeorder.orders import by_accuracy
 from edgeorder.probe.evidence import Floats, checked_depths, checked_rows
 from edgeorder.probe.family import SHAPES, Shape, family, normalised
+
+with optional("numpy", "probe"):
+    import numpy as np
+    from numpy.typing import ArrayLike
 
 _DRAWS = 1000
 _SEED = 20240229

@@ -7,12 +7,14 @@ over a few fixed ones, and else the best of these: an order with few free choice
 
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
+from edgeorder.extras import optional
 from edgeorder.orders import ORDERS
 from edgeorder.probe.curves import CurvePosterior
 from edgeorder.probe.evidence import PositionEvidence
 from edgeorder.profile import MEASURED, rival
+
+with optional("numpy", "probe"):
+    from numpy.typing import ArrayLike
 
 AT_LEAST = 10  # questions before an order may count as settled, or position as without effect
 TELLING = 0.15  # while a larger difference than this is possible, finding none says nothing

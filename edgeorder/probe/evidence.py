@@ -13,8 +13,11 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from edgeorder.extras import optional
+
+with optional("numpy", "probe"):
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 

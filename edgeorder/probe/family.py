@@ -4,9 +4,11 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, TypeAlias
 
-import numpy as np
-
+from edgeorder.extras import optional
 from edgeorder.probe.evidence import Floats
+
+with optional("numpy", "probe"):
+    import numpy as np
 
 Shape: TypeAlias = Literal["dip", "primacy", "recency", "inverted", "flat"]
 SHAPES: tuple[Shape, ...] = ("dip", "primacy", "recency", "inverted", "flat")

@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from importlib.util import find_spec
 from math import inf, isfinite
 from typing import Any
 
 from edgeorder.checks import whole_number
-from edgeorder.errors import missing_extra
+from edgeorder.extras import require
 from edgeorder.probe.called import Gate, answered, in_thread, told
 from edgeorder.probe.kv_prefix import KeptPrefix, attention_of
 from edgeorder.probe.replies import ModelError, Reply
@@ -46,7 +45,7 @@ class HFModel:
     concurrency = 1  # one prefix cache; side by side, two questions would push each other out of it
 
     def __init__(self, model: Any, tokenizer: Any, name: str | None = None, max_tokens: int = 100) -> None:
-        require("transformers", "torch")
+        require("hf", "transformers", "torch")
         self._max_tokens = whole_number("max_tokens", max_tokens, least=1)
         _check(model, tokenizer)
         self._model, self._tokenizer = model, tokenizer
@@ -187,13 +186,6 @@ class HFModel:
 def is_hf(model: Any) -> bool:
     """Return whether something is a generating model of transformers, by what it has."""
     return all(hasattr(model, part) for part in ("config", "forward", "generate", "parameters"))
-
-
-def require(*packages: str) -> None:
-    """Raise ImportError, naming the line that helps, if a package is not installed."""
-    for package in packages:
-        if find_spec(package) is None:
-            raise missing_extra(package, "hf")
 
 
 def _check(model: Any, tokenizer: Any) -> None:

@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from edgeorder.extras import optional
 from edgeorder.orders import ORDERS
 from edgeorder.probe.answers import AnswerCache, ask_cached
 from edgeorder.probe.cases import Case
@@ -24,6 +22,10 @@ from edgeorder.probe.replies import Model, Reply
 from edgeorder.probe.trials import Setup, spread, with_gold_at
 from edgeorder.probe.wording import number
 from edgeorder.profile import gain_words
+
+with optional("numpy", "probe"):
+    import numpy as np
+    from numpy.typing import ArrayLike
 
 AT_LEAST = 6  # questions before an order may count as settled
 _TOLERANCE = 0.02  # mean rank, 0..1, that does not matter

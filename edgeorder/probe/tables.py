@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import ProbeResult
 from edgeorder.probe.wording import CURVE_HEAD, arm_table, curve_rows, headline
 
-try:
+with optional("rich", "probe"):
     from rich import box
     from rich.console import Group, RenderableType
     from rich.table import Table
     from rich.text import Text
-except ModuleNotFoundError as error:
-    raise missing_extra("rich", "probe") from error
 
 
 def probe_table(result: ProbeResult) -> RenderableType:

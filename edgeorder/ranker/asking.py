@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from edgeorder.chatting import as_messages, check_forgets, only_chats
 from edgeorder.ranker.parsing import text_of
 from edgeorder.threads import in_thread, own_cancellation
 
@@ -27,7 +28,10 @@ class Reply(NamedTuple):
 
 def check_llm(llm: Any) -> None:
     """Raise TypeError unless it is something that can be asked, naming what can."""
-    if not (_is_llamaindex(llm) or _is_langchain(llm) or callable(llm)):
+    if only_chats(llm):
+        check_forgets(llm)
+        as_messages(llm, "")
+    elif not (_is_llamaindex(llm) or _is_langchain(llm) or callable(llm)):
         raise TypeError(f"llm must be {_ACCEPTED}, not {llm!r:.80}")
 
 
@@ -40,7 +44,9 @@ def llm_name(llm: Any) -> str:
 
 
 def is_async(llm: Any) -> bool:
-    """Say whether a model is a function that must be awaited."""
+    """Say whether a model can only be awaited."""
+    if only_chats(llm):
+        return not callable(getattr(llm, "chat", None))
     if _is_llamaindex(llm) or _is_langchain(llm):
         return False
     called = llm if inspect.isroutine(llm) else getattr(type(llm), "__call__", llm)  # noqa: B004 - to look at it
@@ -64,6 +70,8 @@ def ask(llm: Any, prompt: str, schema: Mapping[str, Any]) -> Reply:
             return _read(llm.complete(prompt))
         if _is_langchain(llm):
             return _read(_bound(llm, schema).invoke(prompt))
+        if only_chats(llm):
+            return _read(llm.chat(as_messages(llm, prompt)))
         reply = llm(prompt)
     if inspect.isawaitable(reply):
         getattr(reply, "close", lambda: None)()
@@ -78,6 +86,8 @@ async def aask(llm: Any, prompt: str, schema: Mapping[str, Any]) -> Reply:
             return _read(await llm.acomplete(prompt))
         if _is_langchain(llm):
             return _read(await _bound(llm, schema).ainvoke(prompt))
+        if only_chats(llm):
+            return _read(await llm.achat(as_messages(llm, prompt)))
         reply = llm(prompt) if is_async(llm) else await in_thread(llm, prompt)
         return _read(await reply if inspect.isawaitable(reply) else reply)
 

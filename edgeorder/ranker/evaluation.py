@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgeorder.checks import whole_number
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 from edgeorder.ranker.ranking import Ranking
 from edgeorder.ranker.record import RankingRecord, read_rankings
 from edgeorder.ranker.session import Attempt
@@ -211,10 +211,8 @@ def _by_ir_measures(
     golden: Sequence[RankingCase], orders: Sequence[Sequence[int]], k: int
 ) -> tuple[list[float], list[float]]:
     """Return nDCG@k and the reciprocal rank of each question."""
-    try:
+    with optional("ir-measures", "evaluate"):
         import ir_measures
-    except ImportError as error:
-        raise missing_extra("ir-measures", "evaluate") from error
     qrels = {f"{at}": {f"{i}": grade for i, grade in enumerate(case.relevance)} for at, case in enumerate(golden)}
     run = {f"{at}": {f"{i}": -float(rank) for rank, i in enumerate(order)} for at, order in enumerate(orders)}
     ndcg, reciprocal = ir_measures.nDCG @ k, ir_measures.RR
@@ -228,10 +226,8 @@ def _tau(case: RankingCase, order: Sequence[int]) -> float | None:
     grades = [case.relevance[index] for index in order]
     if len(set(grades)) < 2:
         return None
-    try:
+    with optional("scipy", "evaluate"):
         from scipy.stats import kendalltau
-    except ImportError as error:
-        raise missing_extra("scipy", "evaluate") from error
     return float(kendalltau(range(len(order), 0, -1), grades).statistic)
 
 
@@ -239,10 +235,8 @@ def _measured(values: Sequence[float]) -> Measured:
     mean = sum(values) / len(values)
     if len(values) < 2 or max(values) == min(values):
         return Measured(mean, None if len(values) < 2 else mean, None if len(values) < 2 else mean)
-    try:
+    with optional("scipy", "evaluate"):
         from scipy.stats import bootstrap
-    except ImportError as error:
-        raise missing_extra("scipy", "evaluate") from error
     interval = bootstrap(
         (values,), _mean, n_resamples=_RESAMPLES, confidence_level=_LEVEL, method="percentile", rng=0
     ).confidence_interval

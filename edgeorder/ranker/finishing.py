@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from edgeorder.causes import message_of
 from edgeorder.errors import EdgeOrderWarning
+from edgeorder.masking import message_of
 from edgeorder.ranker.aggregation import Combined, combine
 from edgeorder.ranker.constraints import constrained
 from edgeorder.ranker.dimensions import Dimension, Thresholds

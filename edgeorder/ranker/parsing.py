@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from edgeorder.extras import optional
+
 RANKED = "ranked_passages"
 _DEEPEST = 50
 _ANEW = 20  # how often reading begins anew behind a bracket that nothing closes
@@ -158,9 +160,10 @@ def _mended(piece: str, problem: str) -> tuple[Any, str]:
     """
     wrong = f"the JSON cannot be read: {problem}"
     try:
-        from json_repair import repair_json
-    except ImportError:
-        return None, f"{wrong}; small faults are mended where json-repair is installed: pip install 'edgeorder[ranker]'"
+        with optional("json-repair", "ranker"):
+            from json_repair import repair_json
+    except ImportError as error:
+        return None, f"{wrong}; what would mend small faults is not at hand: {error}"
     try:
         mended = repair_json(piece, ensure_ascii=False)
         data = json.loads(mended, object_pairs_hook=_fields, parse_constant=_no_constant)

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from edgeorder.causes import message_of
+from edgeorder.masking import message_of
 from edgeorder.ranker.asking import Reply
 from edgeorder.ranker.dimensions import Dimension
 from edgeorder.ranker.parsing import RANKED, read_reply

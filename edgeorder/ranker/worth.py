@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from edgeorder.near import repeated
 from edgeorder.ranker.passages import as_passages
 
 
@@ -24,8 +25,7 @@ class Worth(NamedTuple):
 def worth_ranking(passages: Sequence[Any]) -> Worth:
     """Say before a model is asked whether its answer could change anything.
 
-    It cannot for fewer than two passages that differ: near-duplicates, if the extra `text` is installed, else passages
-    that are equal but for white space.
+    It cannot for fewer than two passages that differ by more than near-duplicates do.
 
     Args:
         passages: What `EvidenceRanker.rank` takes.
@@ -38,10 +38,5 @@ def worth_ranking(passages: Sequence[Any]) -> Worth:
         return Worth(False, "one passage needs no ranking" if texts else "there are no passages")
     different = len({" ".join(text.split()) for text in texts})
     if different > 1:
-        try:
-            from edgeorder.near import repeated
-
-            different = repeated(texts).count(None)
-        except ImportError:
-            pass
+        different = repeated(texts).count(None)
     return Worth(True) if different > 1 else Worth(False, f"the {len(texts)} passages say the same")

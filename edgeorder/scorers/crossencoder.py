@@ -12,8 +12,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from edgeorder.alerts import warn
-from edgeorder.causes import presentable
-from edgeorder.errors import RerankError, missing_extra
+from edgeorder.errors import RerankError
+from edgeorder.extras import optional
+from edgeorder.masking import presentable
 from edgeorder.scorers.batches import in_batches
 from edgeorder.scorers.checks import check_whole
 from edgeorder.scorers.hub import as_folder, hub_failure
@@ -193,10 +194,8 @@ def load_encoder(model: str | PathLike[str], keywords: dict[str, Any]) -> Any:
         ImportError: If sentence-transformers is not installed.
     """
     folder = as_folder(model)
-    try:
+    with optional("sentence-transformers", "rerank"):
         from sentence_transformers import CrossEncoder
-    except ImportError as error:
-        raise missing_extra("sentence-transformers", "rerank") from error
     _install_quiet_bars()
     loading = _quiet.set(True)
     try:

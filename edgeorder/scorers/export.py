@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from edgeorder.errors import missing_extra
+from edgeorder.extras import optional
 from edgeorder.scorers.crossencoder import load_encoder
 
 OPSET = 17
@@ -27,15 +27,11 @@ def export_onnx(model: str, folder: str | Path, *, int8: bool = False) -> list[P
         RerankError: If there is no such folder or model, or no way to the hub.
         ValueError: If the model has no fast tokenizer, which the runtime needs.
     """
-    try:
+    with optional("onnx", "export"):
         import onnx
-    except ImportError as error:
-        raise missing_extra("onnx", "export") from error
-    try:
+    with optional("onnxruntime", "export"):
         from onnxruntime.quantization import QuantType, quantize_dynamic
         from onnxruntime.transformers.optimizer import optimize_model
-    except ImportError as error:
-        raise missing_extra("onnxruntime", "export") from error
     # Written-out attention is what ONNX Runtime knows how to fuse.
     encoder = load_encoder(model, {"device": "cpu", "model_kwargs": {"attn_implementation": "eager"}})
     import torch

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from edgeorder.causes import chain, presentable
-from edgeorder.errors import RerankError, missing_extra
-from edgeorder.masking import masked
+from edgeorder.errors import RerankError
+from edgeorder.extras import optional
+from edgeorder.masking import chain, masked, presentable
 
 
 class MissingFileError(RerankError):
@@ -65,11 +65,9 @@ def first_file(model: str | PathLike[str], names: Sequence[str], revision: str |
 
 def _from_hub(model: str, name: str, revision: str | None, *, cached: bool) -> Path:
     """Return a file of a repository; with `cached`, only if it is on this machine already."""
-    try:
+    with optional("huggingface-hub", "onnx"):
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import RemoteEntryNotFoundError
-    except ImportError as error:
-        raise missing_extra("huggingface-hub", "onnx") from error
     try:
         return Path(hf_hub_download(model, name, revision=revision, local_files_only=cached))
     except RemoteEntryNotFoundError:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from edgeorder.errors import bad_choice, missing_extra
+from edgeorder.errors import bad_choice
+from edgeorder.extras import optional
 from edgeorder.text.words import terms
 from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
@@ -61,12 +62,11 @@ class LexicalScorer:
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text, in the order of the texts; larger is better, 0 without a common word."""
-        try:
+        with optional("bm25s", "text"):
             import bm25s
-            import Stemmer
             from bm25s import stopwords
-        except ImportError as error:
-            raise missing_extra("bm25s", "text") from error
+        with optional("PyStemmer", "text"):
+            import Stemmer
         asked, *passages = (terms(clean(text)) for text in (query, *texts))
         if self.language is not None:
             # Among rows of a table "what is the" is rare, and would weigh as much as what is asked for.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from edgeorder.errors import RerankError, bad_choice, missing_extra
+from edgeorder.errors import RerankError, bad_choice
+from edgeorder.extras import optional
 from edgeorder.scorers.checks import check_whole
 from edgeorder.scorers.hub import MissingFileError, first_file
 from edgeorder.scorers.models import loaded
@@ -101,14 +102,10 @@ class OnnxCrossEncoderScorer(PairScorer):
         return loaded(key, self._load)  # type: ignore[no-any-return]
 
     def _load(self) -> _Model:
-        try:
+        with optional("onnxruntime", "onnx"):
             import onnxruntime
-        except ImportError as error:
-            raise missing_extra("onnxruntime", "onnx") from error
-        try:
+        with optional("tokenizers", "onnx"):
             from tokenizers import Tokenizer
-        except ImportError as error:
-            raise missing_extra("tokenizers", "onnx") from error
         try:
             file = first_file(self.model, _candidates(self.precision, processor_features()), self.revision)
         except MissingFileError as error:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import Budget, Chunk, EdgeOrderWarning, Layout, Prompt, Register, place, window
-from edgeorder.register import Source
+from edgeorder.chunk import ChunkList
+from edgeorder.register import Numbered, Source
 from edgeorder.rendering import split_block
 
 
@@ -102,6 +103,18 @@ class TestNumbers:
             second = place([long], layout="numbered")
         assert first.texts
         assert first.block.passages[0].number == second.block.passages[0].number == 3
+
+    def test_what_another_placement_shows_meanwhile(self):
+        """Numbers that were chosen before another placement gave some hold only if they still mean the same chunks."""
+        for mine, others, holds in (("A", "BA", False), ("A", "AB", True), ("AC", "AB", False), ("BA", "AB", False)):
+            register = Register()
+            view, other = (
+                Numbered(ChunkList([Chunk(name, id=name) for name in names]), register) for names in (mine, others)
+            )
+            assert register.add(other.shown(range(len(others)), 1), other.free)
+            before = register.to_dict()
+            assert register.add(view.shown(range(len(mine)), 1), view.free) is holds
+            assert register.to_dict() == before
 
     def test_many_threads(self):
         """Searches at the same time give no number twice, and no chunk two."""
@@ -231,8 +244,16 @@ class TestWhatItKnows:
             assert search(loaded, "CD").startswith("[3]\nText C.\n\n[4]")
             assert loaded != register
         assert Register.from_dict({}) == Register()
-        with pytest.raises(TypeError):
-            Register.from_dict({"abc": {"colour": "red"}})
+
+    @pytest.mark.parametrize(
+        "wrong",
+        ["mine", 5, None, [1], {"a": 5}, {"a": {}}, {"a": {"colour": "red"}}]
+        + [{"a": {"number": number}} for number in ("1", 0, -3, True, 1.5, None)],
+    )
+    def test_what_is_no_register(self, wrong):
+        """What somebody else wrote is named, whole or by the chunk."""
+        with pytest.raises(TypeError, match=r"this is no register, as Register\.to_dict|counts from 1, and 'a' has"):
+            Register.from_dict(wrong)
 
     def test_branches(self):
         """Branches that are filled at once give no number twice, and what they gave can be brought together."""
@@ -256,3 +277,24 @@ class TestWhatItKnows:
         one.update(two.to_dict())
         assert one == two
         assert repr(one) == "Register(3 chunks, next number 4)"
+
+    @given(st.lists(st.tuples(st.text("ABCDE", max_size=4), st.booleans()), max_size=6))
+    def test_adopt(self, searches):
+        """What another register knows is known here from then on; a number that means another chunk stays with that."""
+        register, other = Register(), Register()
+        for names, own in searches:
+            search(register if own else other, names)
+        before, branch = register.to_dict(), other.branch()
+        register.adopt(other)
+        after = register.to_dict()
+        assert after.items() >= before.items()
+        numbers = [source["number"] for source in after.values()]
+        assert len(set(numbers)) == len(numbers)
+        assert register.free > max(numbers, default=0)
+        taken = {source["number"] for source in before.values()}
+        adopted = {key: one for key, one in other.to_dict().items() if key not in before and one["number"] not in taken}
+        assert {key: one for key, one in after.items() if key not in before} == adopted
+        assert other == branch
+        fresh = Register()
+        fresh.adopt(other)
+        assert (fresh, fresh.free) == (other, other.free)

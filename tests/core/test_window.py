@@ -24,6 +24,7 @@ from edgeorder import (
     window,
 )
 from edgeorder.tracing import within
+from edgeorder.window import said
 
 
 def words(text: str) -> int:
@@ -173,6 +174,32 @@ class TestFull:
         with window(Budget(1, words)):
             place(chunks(1))
             assert place([]).indices == ()
+
+
+class TestSaid:
+    """What an agent reads in place of a block."""
+
+    @pytest.mark.parametrize(
+        ("sizes", "tokens", "line"),
+        [
+            ([3], 1, "No document fits the token budget."),
+            ([], 5, "No document was found."),
+            ([], 3, "No document was found."),
+            ([2], 9, None),
+        ],
+    )
+    def test_it_draws_from_the_window(self, sizes, tokens, line):
+        """A line takes what it needs, at most what is left; a block has taken it before."""
+        with window(Budget(tokens, words)) as shared, warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgeOrderWarning)
+            assert said(place(chunks(*sizes))) == (line or "w0 w0")
+        assert shared.left == max(0, tokens - words(line or "w0 w0"))
+
+    def test_without_a_budget(self):
+        """Nothing is counted where nothing is shared but numbers, or nothing at all."""
+        assert said(place([])) == "No document was found."
+        with window(register=Register()):
+            assert said(place([])) == "No document was found."
 
 
 class TestContext:

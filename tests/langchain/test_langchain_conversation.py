@@ -190,6 +190,8 @@ class TestTheWindow:
             assert sum(COUNT.counter(message.text) for message in results(model.seen[-1])) <= 130 + 6
             assert [len(block) for block in numbers(model.seen[1])] == [2, 3]
             assert shared.left < 25
+            assert results(model.seen[-1])[-1].text == "No document fits the token budget."
+            assert shared.left == max(0, 130 - sum(COUNT.counter(message.text) for message in results(model.seen[-1])))
 
     def test_ten_chats_at_once(self):
         """One middleware serves ten conversations at the same time, each as if it were alone."""

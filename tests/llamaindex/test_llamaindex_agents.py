@@ -1,6 +1,7 @@
 """Agents and chats of LlamaIndex: one window, one register, and citations that lead to nodes."""
 
 import asyncio
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -219,7 +220,7 @@ class TestChatEngines:
         with window(register=register):
             engine.query("A?")
             response = engine.query("B?")
-        with pytest.warns(EdgeOrderWarning, match=r"the nodes of \[1\] were shown in earlier turns"):
+        with pytest.warns(EdgeOrderWarning, match=r"no node of this result has the number 1, .* in earlier turns"):
             assert [node.node_id for node in cited(response)] == ["B"]
 
     @pytest.mark.parametrize("settings", [{"layout": "plain"}, {"layout": "xml"}, {"prompt": "both"}])
@@ -247,16 +248,27 @@ class TestChatEngines:
         assert [chunk.id for chunk in records[0].placed] == ["A", "B"]
 
 
-async def test_a_shadowed_search_shows_what_was_found() -> None:
-    """A tool in shadow mode shows all nodes as they were found, and records what would be done."""
+@pytest.mark.parametrize("placed", [False, True])
+async def test_a_shadowed_search_shows_what_was_found(placed: bool) -> None:
+    """A tool in shadow mode shows all nodes as they were found, in their positions also where another placer put them
+    there, and records what would be done: by the ranks."""
+
+    class Found(Letters):
+        async def aretrieve(
+            self, query: Any
+        ) -> list[NodeWithScore]:  # what `_retrieve` gives is copied to a plain list
+            nodes = await super().aretrieve(query)
+            return EdgeOrderPostprocessor(order="reverse", reading="off").postprocess_nodes(nodes) if placed else nodes
+
     llm = Scripted(calling("ABC"), saying("So [3]."))
     placer = EdgeOrderPostprocessor(shadow=True, top_n=1, **PLAIN)
-    agent = FunctionAgent(tools=[retriever_tool(Letters(), placer)], llm=llm, streaming=False)
+    agent = FunctionAgent(tools=[retriever_tool(Found(), placer)], llm=llm, streaming=False)
     with capture() as records:
         result = await agent.run("Why?")
-    assert numbers(llm.seen[-1]) == [[1, 2, 3]]
-    assert [node.node_id for node in cited(result)] == ["C"]
-    assert [chunk.id for chunk in records[0].placed] == ["A"]
+    shown = re.findall(r"^\[(\d)\] (\w)$", results(llm.seen[-1])[0], re.MULTILINE)
+    assert shown == list(zip("123", "CBA" if placed else "ABC", strict=True))
+    assert [node.node_id for node in cited(result)] == ["A" if placed else "C"]
+    assert [[chunk.id for chunk in record.placed] for record in records if record.shadow] == [["A"]]
 
 
 async def test_placements_are_saved_with_the_context() -> None:

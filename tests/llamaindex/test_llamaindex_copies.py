@@ -1,13 +1,16 @@
 """Copies of every kind of node keep everything but what was asked for."""
 
+import base64
 from copy import deepcopy
 from typing import Any
 
 import pytest
 from llama_index.core import Document, Settings
+from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.schema import (
     ImageNode,
     IndexNode,
+    MediaResource,
     MetadataMode,
     Node,
     NodeRelationship,
@@ -17,7 +20,7 @@ from llama_index.core.schema import (
 )
 
 from edgeorder import Budget
-from llamaindex_edgeorder import EdgeOrderPostprocessor
+from llamaindex_edgeorder import EdgeOrderPostprocessor, NumberedPostprocessor
 
 
 class Clause(TextNode):
@@ -148,3 +151,67 @@ def test_the_budget_holds_on_annotated_nodes() -> None:
     placement = post.place(nodes)
     assert seen == placement.block.text
     assert len(Settings.tokenizer(seen)) == placement.tokens <= 100
+
+
+@pytest.mark.parametrize("wrapper", [NodeWithScore, Hit])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_numbered_copy_keeps_everything_but_what_the_llm_sees(kind: str, wrapper: Any) -> None:
+    """It keeps class, id, links, embedding, spans and images, and shows the label and what the template showed."""
+    original = wrapper(node=_node(kind, "One {sentence}."), score=0.5)
+    before = deepcopy(original)
+    (copy,) = NumberedPostprocessor().postprocess_nodes([original])
+    shown = "[1] Refunds\n[title = Refunds | tags = ['a', 'b']]\nOne {sentence}."
+    assert original == before
+    assert (type(copy), type(copy.node)) == (wrapper, KINDS[kind][0])
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED, MetadataMode.NONE):
+        assert copy.node.get_content(mode) == shown
+    assert copy.model_dump(exclude={"node"}) == original.model_dump(exclude={"node"})
+    different = {
+        name for name in type(copy.node).model_fields if getattr(copy.node, name) != getattr(original.node, name)
+    }
+    assert different <= {
+        "text", "text_resource", "text_template", "metadata", "excluded_llm_metadata_keys",
+        "excluded_embed_metadata_keys", "metadata_template",
+    }  # fmt: skip
+    assert {key: value for key, value in copy.metadata.items() if key != "edgeorder"} == original.metadata
+    assert copy.metadata["edgeorder"]["number"] == 1
+
+
+def test_numbered_images_are_sent_with_their_labels() -> None:
+    """Where LlamaIndex sends images, as blocks of a message, the label stands before each, and none gets lost."""
+    picture = base64.b64encode(b"picture")
+    nodes = [
+        ImageNode(text="A {map}", image=picture.decode(), metadata={"title": "Map"}),
+        Node(text_resource=MediaResource(text="A plan"), image_resource=MediaResource(data=picture)),
+        TextNode(text="A text", metadata={"title": "Text"}),
+    ]
+    out = NumberedPostprocessor().postprocess_nodes([NodeWithScore(node=node) for node in nodes])
+    blocks = [node.node.get_content_blocks(MetadataMode.LLM) for node in out]
+    texts = [[block.text for block in each if isinstance(block, TextBlock)] for each in blocks]
+    assert texts == [["[1] Map\ntitle: Map\n\nA {map}"], ["[2]\nA plan"], ["[3] Text\ntitle: Text\n\nA text"]]
+    images = [[block.image for block in each if isinstance(block, ImageBlock)] for each in blocks]
+    assert images == [[picture], [picture], []]
+
+
+def test_a_class_that_writes_something_else_becomes_a_text() -> None:
+    """A user's own class whose text is not what is set shows the passage all the same, as a plain text node."""
+
+    class Loud(TextNode):
+        def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+            return super().get_content(metadata_mode).upper()
+
+    nodes = [NodeWithScore(node=Loud(text="a", id_="loud", embedding=[0.5], metadata={"title": "t"}), score=0.5)]
+    (copy,) = NumberedPostprocessor().postprocess_nodes(nodes)
+    assert copy.node.get_content(MetadataMode.LLM) == "[1] t\nTITLE: T\n\nA"
+    assert (type(copy.node), copy.node_id, copy.embedding, copy.score) == (TextNode, "loud", [0.5], 0.5)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_numbered_nodes_know_their_ranks(asynchronous: bool) -> None:
+    """What comes after takes them by rank, not by position: a budget there drops the weakest."""
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in "ABCDE"]
+    first = NumberedPostprocessor(placer=EdgeOrderPostprocessor(order="bookend", reading="off"))
+    out = await first.apostprocess_nodes(nodes) if asynchronous else first.postprocess_nodes(nodes)
+    assert [node.text[-1] for node in out] == list("ACEDB")
+    again = EdgeOrderPostprocessor(top_n=3, order="relevance", reading="off").postprocess_nodes(out)
+    assert [node.text[-1] for node in again] == list("ABC")

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -256,11 +257,11 @@ def test_other_files_under_the_same_path_are_another_model(tmp_path: Path) -> No
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "model.gguf").touch()
     with monkeypatch.context() as without:
-        without.setattr("edgeorder.probe.checkpoint.find_spec", lambda module: None)
-        with pytest.raises(ImportError, match="gguf, which reads GGUF files, is not installed; run: pip install gguf"):
+        without.setitem(sys.modules, "accelerate", None)
+        with pytest.raises(ImportError, match=r"accelerate is not installed; run: pip install 'edgeorder\[gguf\]'"):
             as_model(f"hf:{tmp_path}/model.gguf")
-    monkeypatch.setattr("edgeorder.probe.hf.find_spec", lambda module: None)
-    with pytest.raises(ImportError, match=r"is not installed; run: pip install 'edgeorder\[hf\]'"):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"transformers is not installed; run: pip install 'edgeorder\[hf\]'"):
         as_model(f"hf:{tmp_path}")
 
 

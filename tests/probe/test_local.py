@@ -175,6 +175,6 @@ async def test_bad_settings_are_refused() -> None:
 
 
 async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgeorder.probe.local.find_spec", lambda module: None)
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ImportError, match=r"xllamacpp is not installed; run: pip install 'edgeorder\[local\]'"):
         as_model("local")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from edgeorder import Budget, Chunk, EdgeOrderWarning, OrderRecord, Placement, Rerank, RerankError, aplace, place
-from edgeorder.causes import message_of, presentable
 from edgeorder.checks import seconds, share
+from edgeorder.masking import message_of, presentable
 from edgeorder.scores import Scored
 
 ABC = [Chunk(text) for text in ("alpha", "beta", "gamma")]

@@ -4,6 +4,7 @@ import asyncio
 import json
 import pickle
 import re
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -270,6 +271,36 @@ class TestModels:
 
         ranking = rank(EvidenceRanker(Fixed()))
         assert (ranking.indices[0], ranking.status) == (1, "ok")
+
+    async def test_llamaindex_that_only_chats(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An object with `achat`, and `chat` for the sync face, gets the prompt as a message; an engine is refused."""
+        from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+        from llama_index.core.chat_engine import SimpleChatEngine
+
+        class Later:
+            async def achat(self, messages: list[ChatMessage]) -> ChatResponse:
+                [message] = messages
+                assert message.role == "user"
+                assert TEXTS[1] in str(message.content)
+                said = ChatMessage(role="assistant", content=reply(row("p02", 9)))
+                return ChatResponse(message=said, additional_kwargs={"prompt_tokens": 9, "completion_tokens": 2})
+
+        class Both(Later):
+            def chat(self, messages: list[ChatMessage]) -> ChatResponse:
+                return asyncio.run(self.achat(messages))
+
+        for llm in (Later(), Both()):
+            ranking = await EvidenceRanker(llm).arank(QUERY, TEXTS)
+            assert (ranking.indices[0], ranking.status) == (1, "ok")
+        ranking = await asyncio.to_thread(EvidenceRanker(Both()).rank, QUERY, TEXTS)
+        assert (ranking.indices[0], ranking.status) == (1, "ok")
+        with pytest.raises(TypeError, match="is async: use arank"):
+            EvidenceRanker(Later()).rank(QUERY, TEXTS)
+        with pytest.raises(TypeError, match="SimpleChatEngine remembers what it was asked before; give its LLM"):
+            EvidenceRanker(SimpleChatEngine.__new__(SimpleChatEngine))
+        monkeypatch.delitem(sys.modules, "llama_index.core.base.llms.types")
+        with pytest.raises(TypeError, match="llama_index, whose messages it takes, is not imported"):
+            EvidenceRanker(Later())
 
     async def test_async_functions(self) -> None:
         """A coroutine function is awaited; the sync face says that it cannot."""
