@@ -4,23 +4,23 @@ One rule for all of it, that of `explain`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.alerts import told_once
-from edgeorder.batch.rows import Row
-from edgeorder.errors import CounterError, EdgeOrderError
+from edgeorder.batch.rows import Row, Unreadable
+from edgeorder.errors import CounterError, bad_choice
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
+from edgeorder.gold import Gold, GoldLike, aliases_of
 from edgeorder.intervals import wilson
 from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
-from edgeorder.questions import Question as Question
-from edgeorder.questions import question_of, row_label
-from edgeorder.questions import questions_of as questions_of
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
+from edgeorder.sortable import is_missing
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 Kind: TypeAlias = Literal[
@@ -28,6 +28,28 @@ Kind: TypeAlias = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Worst first, but for what is unknown."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what answers it.
+
+    Args:
+        question: What is asked.
+        gold: The chunk that holds the answer, see `explain`; several, if one of them is enough.
+        trace_id: That of its placement in a log; else it is known by its text.
+
+    Raises:
+        TypeError: If the question is no text.
+    """
+
+    question: str
+    gold: GoldLike
+    trace_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, str):
+            raise TypeError(f"question must be text, not {self.question!r:.40}")
 
 
 @dataclass(frozen=True)
@@ -137,7 +159,7 @@ def audit_rows(
 
     Raises:
         ValueError: If every row is bad.
-        CounterError: If tokens cannot be counted.
+        CounterError, ImportError: If tokens cannot be counted, or what the placer needs is not installed.
     """
     placed = placing_with(placer)
     found: list[Audited] = []
@@ -146,11 +168,11 @@ def audit_rows(
             try:
                 if row.error is not None:
                     raise ValueError(row.error)
-                asked = question_of(row_label(row), number)
+                asked = _from_dict(row_label(row), number)
                 finding = _found(placed(row.chunks, asked.question), asked, profile)
-            except CounterError:  # of every row
+            except (CounterError, ImportError):  # of every row
                 raise
-            except (EdgeOrderError, TypeError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
                 why = f"Row {number} cannot be told: {error}."
                 finding = Finding("unknown", "", reason=str(error), sentence=why, advice="Mend the row.")
             found.append(Audited(row.query or "", finding))
@@ -168,6 +190,21 @@ def _found(placement: Placement, question: Question, profile: PositionProfile | 
     return explain(record, question.gold, profile=profile)
 
 
+def row_label(row: Row) -> Mapping[str, Any]:
+    """Return what a row says of its question, as the dicts of `audit` say it; what is null is not said.
+
+    Raises:
+        ValueError: If it has no question; whatever reading a label raised.
+    """
+    if row.query is None:
+        raise ValueError("the row has no query")
+    told = {name: value for name in ("gold", "answers", "id") if not is_missing(value := row.others.get(name))}
+    for value in told.values():
+        if isinstance(value, Unreadable):
+            raise value.error
+    return {"question": row.query, **told}
+
+
 def audit_log(
     records: Iterable[OrderRecord], questions: Sequence[Question], *, profile: PositionProfile | None = None
 ) -> Audit:
@@ -178,20 +215,83 @@ def audit_log(
         questions: The questions: a trace id is known by it, others by the hash of their text.
         profile: What was measured of the model, if the records were not made with it.
     """
-    known_by: dict[tuple[str, str], list[int]] = {}
+    by_trace: dict[str, list[int]] = {}
+    by_text: dict[str, list[int]] = {}
     for at, question in enumerate(questions):
-        trace_id = question.trace_id
-        key = ("text", hash_of(question.question)) if trace_id is None else ("trace", trace_id)
-        known_by.setdefault(key, []).append(at)
+        if question.trace_id is None:
+            by_text.setdefault(hash_of(question.question), []).append(at)
+        else:
+            by_trace.setdefault(question.trace_id, []).append(at)
     found: dict[int, Finding] = {}
     times: dict[int, str] = {}
     for record in records:
-        of_text, of_trace = ("text", record.query_id or ""), ("trace", record.trace_id or "")
-        for at in (*known_by.get(of_text, ()), *known_by.get(of_trace, ())):
+        for at in (*by_text.get(record.query_id or "", ()), *by_trace.get(record.trace_id or "", ())):
             if record.time >= times.get(at, ""):
                 found[at], times[at] = explain(record, questions[at].gold, profile=profile), record.time
     rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
     return Audit(rows, len(questions) - len(found))
+
+
+def questions_of(cases: Iterable[Any]) -> list[Question]:
+    """Return questions, whatever they are written as.
+
+    Raises:
+        ValueError: If there is none, or one has no gold chunk.
+    """
+    questions = [question_of(case, number) for number, case in enumerate(cases, start=1)]
+    if not questions:
+        raise ValueError("there is no question to audit")
+    return questions
+
+
+def question_of(case: Any, number: int) -> Question:
+    """Return one question, whatever it is written as; a ValueError names what it lacks, and its number."""
+    if isinstance(case, Question):
+        return case
+    if isinstance(case, Mapping):
+        return _from_dict(case, number)
+    gold = case.gold  # a case of the probe
+    told = {"id": gold.id, "text": gold.text, "answers": case.answers}
+    return Question(case.question, Gold(**{name: value for name, value in told.items() if value is not None}))
+
+
+def _from_dict(row: Mapping[str, Any], number: int) -> Question:
+    if "question" not in row:
+        raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
+    try:
+        return _labelled(row)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"question {number}: {error}") from error
+
+
+def _labelled(row: Mapping[str, Any]) -> Question:
+    answers, gold = aliases_of(row.get("answers")), row.get("gold")
+    if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
+        gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
+    named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
+    golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
+    if answers:
+        golds = [
+            Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
+        ] or [Gold(answers=answers)]
+    if not golds:
+        raise ValueError(f"{row['question']!r:.60} has neither 'gold' nor 'answers'")
+    trace_id = row.get("trace_id")  # a record's is a text
+    return Question(row["question"], golds if len(golds) > 1 else golds[0], None if trace_id is None else str(trace_id))
+
+
+def _told(one: Mapping[str, Any] | bool) -> Gold:
+    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    if isinstance(one, bool):
+        raise bad_choice("gold", one, ("an id", "a source", "a text", "an object", "a list of them"))
+    told = {name: value for name, value in one.items() if value is not None}
+    for name in told.keys() - Gold.__dataclass_fields__.keys():
+        raise bad_choice("gold", name, Gold.__dataclass_fields__)
+    return Gold(**told)
+
+
+def _is_id(value: str | int) -> bool:
+    return len(str(value).split()) == 1
 
 
 def _badness(row: Audited) -> tuple[int, int, int]:

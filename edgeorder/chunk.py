@@ -225,4 +225,18 @@ def check_items(items: Sequence[object], kind: type, name: str) -> None:
         return
     for index, item in enumerate(items):
         if not isinstance(item, kind):
-            raise TypeError(f"{name}[{index}] is a {type(item).__name__}, not a {kind.__name__}: {item!r:.80}")
+            found = f"{name}[{index}] is a {type(item).__name__}, not a {kind.__name__}: {item!r:.80}"
+            raise TypeError(found + _what_instead(item, kind))
+
+
+def _what_instead(item: object, kind: type) -> str:
+    """Return the end of an error that says where an item of a wrong but well-known type belongs."""
+    if isinstance(item, tuple) and item and isinstance(item[0], kind):
+        return f". Give each {kind.__name__} alone, with the score in it"
+    if hasattr(item, "page_content"):
+        return ". EdgeOrder of langchain_edgeorder takes LangChain's documents"
+    if hasattr(item, "node"):
+        return ". EdgeOrderPostprocessor of llamaindex_edgeorder takes LlamaIndex's nodes"
+    if hasattr(item, "node_id"):
+        return ". LlamaIndex's retrievers give NodeWithScore(node=...), which EdgeOrderPostprocessor takes"
+    return ""

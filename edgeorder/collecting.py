@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import told_once, warn
+from edgeorder.auditing import question_of, row_label
 from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
-from edgeorder.gold import Gold
-from edgeorder.questions import Question, aliases_of, questions_of, row_label
+from edgeorder.gold import Gold, aliases_of
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
+from edgeorder.sortable import is_missing
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ def cases_from(retriever: Retriever, questions: Iterable[Any], placer: Placer = 
     """
     retrieve, placed = retrieving(retriever), placing_with(placer)
 
-    def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
+    def labelled() -> "Iterator[Case | None]":
         for number, row in enumerate(questions, start=1):
             if not isinstance(row, Mapping) or not isinstance(row.get("question"), str):
                 raise ValueError(f"question {number} is {row!r:.60}; it must be an object with question and answers")
             placement = placed(retrieve(row["question"]), row["question"])
-            yield row, build_record(placement.call, placement.settled, text=True)
+            yield _case(row, build_record(placement.call, placement.settled, text=True), number)
 
     return _cases(labelled())
 
@@ -64,7 +65,10 @@ def cases_from_log(records: Iterable[OrderRecord], labels: Sequence[Mapping[str,
         raise ValueError(f"the log holds a placement of none of the {len(labels)} questions")
     if all(chunk.text is None for record in found.values() for chunk in record.chunks):
         raise ValueError("the log holds no texts, and a case needs them: record with JsonlRecorder(path, text=True)")
-    return _cases(({"question": record.query, **wanted[key]}, record) for key, record in found.items())
+    return _cases(
+        _case({"question": record.query, **wanted[key]}, record, number)
+        for number, (key, record) in enumerate(found.items(), start=1)
+    )
 
 
 def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
@@ -79,27 +83,24 @@ def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
     """
     placed, bad = placing_with(None), list[str]()
 
-    def labelled() -> Iterator[tuple[Mapping[str, Any], OrderRecord]]:
+    def labelled() -> "Iterator[Case | None]":
         for number, row in enumerate(rows, start=1):
-            if (fault := _fault(row)) is not None:
-                bad.append(f"row {number}: {fault}")
-                continue
-            placement = placed(row.chunks, row.query or "")
-            yield row_label(row), build_record(placement.call, placement.settled, text=True)
+            try:
+                if row.error is not None:
+                    raise ValueError(row.error)
+                label = row_label(row)
+                placement = placed(row.chunks, label["question"])
+                case = _case(label, build_record(placement.call, placement.settled, text=True), number)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
+                bad.append(f"row {number}: {error}")
+            else:
+                yield case
 
     with told_once():
         cases = _cases(labelled(), bad)
     if bad:
         warn(f"bad rows, which are no cases: {len(bad)}; the first is {bad[0]}")
     return cases
-
-
-def _fault(row: Row) -> str | None:
-    """Return why a row can be no case; None if it may be one."""
-    if row.error is not None:
-        return row.error
-    lacking = [name for name, value in (("query", row.query), ("answers", row.others.get("answers"))) if not value]
-    return f"it has no {' and no '.join(lacking)}" if lacking else None
 
 
 def _key(label: Any, number: int) -> str:
@@ -115,17 +116,18 @@ def _key(label: Any, number: int) -> str:
     return hash_of(question)
 
 
-def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]], bad: Sequence[str] = ()) -> "list[Case]":
+def _cases(found: "Iterable[Case | None]", bad: Sequence[str] = ()) -> "list[Case]":
     cases: list[Case] = []
     rows = 0
-    for row, record in labelled:
+    for case in found:
         rows += 1
-        if (case := _case(row, questions_of([row])[0], record, rows)) is not None:
+        if case is not None:
             cases.append(case)
+    more = f"; the first of {len(bad)} bad rows is {bad[0]}" if bad else ""
     if not rows:
-        raise ValueError("there is no question to make a case of" + (f"; the first bad row is {bad[0]}" if bad else ""))
+        raise ValueError(f"there is no question to make a case of{more}")
     if not cases:
-        raise ValueError(f"the gold chunk of none of the {rows} questions was retrieved: nothing can be a case")
+        raise ValueError(f"the gold chunk of none of the {rows} questions was retrieved: nothing can be a case{more}")
     if len(cases) < rows:
         warn(
             f"the gold chunk of {rows - len(cases)} of {rows} questions was not retrieved; they are no cases, and "
@@ -134,10 +136,11 @@ def _cases(labelled: Iterable[tuple[Mapping[str, Any], OrderRecord]], bad: Seque
     return cases
 
 
-def _case(row: Mapping[str, Any], question: Question, record: OrderRecord, number: int) -> "Case | None":
+def _case(row: Mapping[str, Any], record: OrderRecord, number: int) -> "Case | None":
+    """Return the case of a labelled question; None if its gold chunk was not retrieved."""
     from edgeorder.probe.cases import Case, CaseChunk, holds
 
-    aliases = aliases_of(row.get("answers"))
+    question, aliases = question_of(row, number), aliases_of(row.get("answers"))
     if not aliases:
         raise ValueError(f"question {number} ({question.question!r:.60}) has no answers; a case needs one or more")
     gold = question.gold
@@ -160,7 +163,7 @@ def _case(row: Mapping[str, Any], question: Question, record: OrderRecord, numbe
         if chunk.text is not None
     }
     return Case(
-        str(row.get("id", number)),
+        str(number if is_missing(row.get("id")) else row["id"]),
         question.question,
         aliases,
         chunks[found.index],

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from edgeorder.errors import bad_choice
 from edgeorder.records import ChunkRecord, OrderRecord, hash_of
+from edgeorder.sortable import is_missing
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,15 @@ class Gold:
     where: Callable[[str], object] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.id, bool):
+            raise TypeError(f"Gold.id must be text or a whole number, not {self.id}")
         for name in ("text", "fragment"):
             if not isinstance(getattr(self, name), str | None):
                 raise TypeError(f"Gold.{name} must be text, not {getattr(self, name)!r:.60}")
         if self.index is not None and (isinstance(self.index, bool) or not isinstance(self.index, int)):
             raise TypeError(f"Gold.index must be a whole number, not {self.index!r:.60}")
+        if self.where is not None and not callable(self.where):
+            raise TypeError(f"Gold.where must be a callable from a body, not {self.where!r:.60}")
         if isinstance(self.answers, str):
             raise TypeError(f"Gold.answers must be a list of texts, not the text {self.answers!r:.60}")
         object.__setattr__(self, "answers", tuple(self.answers))
@@ -88,6 +93,21 @@ class Gold:
 _NOTHING = object.__new__(Gold)
 for _field in Gold.__dataclass_fields__.values():
     object.__setattr__(_NOTHING, _field.name, _field.default)
+
+
+def aliases_of(answers: object) -> tuple[str, ...]:
+    """Return the aliases of an answer as a label has them: a text or a number, or a list of them; nulls say nothing.
+
+    Raises:
+        TypeError: For anything else: `b'bytes'` would be looked for as it is printed.
+    """
+    given = answers if isinstance(answers, list | tuple | set) else [answers]
+    told = [alias for alias in given if not is_missing(alias)]
+    for alias in told:
+        if isinstance(alias, bool | bytes | Mapping | list | tuple | set):
+            raise TypeError(f"answers must be texts or numbers, not {alias!r:.60}")
+    return tuple(map(str, told))
+
 
 GoldLike: TypeAlias = Gold | str | int | Callable[[str], object] | Sequence[Any]
 """A `Gold`; an id, hash, source, index or text; a predicate on a body; or several of them, one of which is enough."""

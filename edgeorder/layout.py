@@ -8,7 +8,7 @@ from edgeorder.checks import whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.neutral import Imitated, neutral
-from edgeorder.sortable import as_text
+from edgeorder.sortable import as_text, is_missing
 from edgeorder.text.numerals import page_number
 
 
@@ -163,7 +163,7 @@ def passage_of(
     """Return a chunk as a passage, with `body` in place of its own text if given."""
     text, label = view.rendered(index, body), view.label(index)
     fields = [
-        None if value is None else neutral(" ".join(as_text(value).split()), *imitated)
+        None if value is None or is_missing(value) else neutral(" ".join(as_text(value).split()), *imitated)
         for value in label._replace(page=page_number(label.page))
     ]
     return Passage(number, index, neutral(text, *imitated), *(value or None for value in fields))

@@ -58,7 +58,7 @@ def place(
         min_score: Keep chunks that score at least this much: by the scorer if there is one, else by their own score.
         budget: Tokens for the rendered block, or for the prompt if there is one; or a `Budget`.
         reading: `"runs"` reads neighbours of one source in document order, `"source"` whole sources; `"off"`.
-        order: `"auto"`, a name in `ORDERS`, any callable from n to a permutation, or an `Auto`.
+        order: `"auto"`, a name in `ORDERS`, any callable from n to a permutation, an `Auto`, or a `PositionProfile`.
         layout: How the block is written: `"plain"`, `"numbered"`, `"xml"`, a callable, or a `Layout`. It is counted.
         prompt: What stands around the block: the question `"before"`, `"after"` or on `"both"` sides, or a `Prompt`.
         recorders: Callables that get the `OrderRecord`.

@@ -10,7 +10,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.ranking import as_score, descends
 from edgeorder.records import ChunkRecord, OrderRecord, StageRecord, hash_of
 from edgeorder.settled import Settled, block_tokens
-from edgeorder.sortable import as_scalar, as_text, group_key
+from edgeorder.sortable import as_scalar, as_text, group_key, is_missing
 from edgeorder.text.units import Span
 
 
@@ -41,11 +41,11 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
         dropped, duplicate_of = cut_of.get(index, (None, None))
         position = position_of.get(index)
         own, body = view.id(index), view.text(index)
-        mark = hash_of(body)
+        mark, named = hash_of(body), not is_missing(own)
         shortened = index in texts
         chunks[index] = ChunkRecord(
             index=index,
-            id=mark if own is None else as_text(own),
+            id=as_text(own) if named else mark,
             rank=rank,
             position=position,
             number=number_of.get(index),
@@ -65,7 +65,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             offset=as_scalar(spans[index][0]) if spans else None,
             end=as_scalar(spans[index][1]) if spans else None,
             echoed=index in echoes,
-            hash=None if own is None else mark,
+            hash=mark if named else None,
         )
     budget = plan.budget
     auto = plan.order if isinstance(plan.order, Auto) else Auto()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from edgeorder.chunk import ChunkView
 from edgeorder.rendering import Block, Passage
-from edgeorder.sortable import as_text
+from edgeorder.sortable import as_text, is_missing
 from edgeorder.text.numerals import page_number
 from edgeorder.views import Wrapped
 
@@ -212,10 +212,10 @@ def source_of(view: ChunkView, index: int, number: int) -> Source:
     identity = view.id(index)
     label = view.label(index)
     fields = [
-        None if value is None else " ".join(as_text(value).split()) or None
+        None if is_missing(value) else " ".join(as_text(value).split()) or None
         for value in label._replace(page=page_number(label.page))
     ]
-    return Source(number, None if identity is None else as_text(identity), *fields)
+    return Source(number, None if is_missing(identity) else as_text(identity), *fields)
 
 
 def _key(identity: object, source: object, text: str) -> str:

@@ -139,6 +139,16 @@ def plain(value: object) -> object:
     return None if _is_missing(value) else value
 
 
+def is_missing(value: object) -> bool:
+    """Say whether a value is None, NaN, NaT or `pandas.NA`; it never fails."""
+    if value is None or isinstance(value, str):
+        return value is None
+    try:
+        return _is_missing(value)
+    except Exception:  # noqa: BLE001 - the value's own methods fail: it is there
+        return False
+
+
 def _is_missing(value: object) -> bool:
     """Say whether a value is not equal to itself."""
     if getattr(value, "is_nan", None) is not None:

@@ -36,6 +36,7 @@ _CACHED_AS = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
 }
 _SLICE = 20_000
+_SURELY_SOME = 32  # characters, letters among them, that no tokenizer makes nothing of
 _loading = threading.Lock()
 
 
@@ -146,14 +147,22 @@ class CheckedCounter:
             raise
         except Exception as error:
             raise CounterError(f"token counter {self.name} failed with {reason(error)}. {_WAYS_OUT}") from error
-        if type(tokens) is int and tokens >= 0:
+        if type(tokens) is int and tokens > 0:
             return tokens
         try:
-            return whole_number("tokens", tokens, least=0)
+            tokens = whole_number("tokens", tokens, least=0)
         except (TypeError, ValueError):
             raise CounterError(
                 f"token counter {self.name} must return a number of tokens, not {tokens!r:.80}"
             ) from None
+        # Under a counter without a vocabulary every budget would hold. A rough one may give 0 for a few characters.
+        if tokens == 0 and len(text) >= _SURELY_SOME and any(map(str.isalnum, text)):
+            raise CounterError(
+                f"token counter {self.name} gave 0 tokens for a text of {len(text):,} characters: its tokenizer seems "
+                "to have no vocabulary, as that which get_num_tokens of many LangChain models loads without network. "
+                f"{_WAYS_OUT}"
+            )
+        return tokens
 
 
 def checked_counter(counter: TokenCounter | MessageCounter | str | None) -> CheckedCounter:

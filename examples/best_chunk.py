@@ -1,6 +1,6 @@
 """Where does each reorderer put your best chunk? Prints the table of the README, from the real classes.
 
-Run it: `python examples/best_chunk.py`.
+Run it: `make demo`, which installs the real classes, then `.venv/bin/python examples/best_chunk.py`.
 """
 
 import warnings

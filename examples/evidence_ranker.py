@@ -3,7 +3,8 @@
 The model here is a stand-in that needs no key: it reads the prompt as a model does, and counts words of the question.
 Put a LangChain chat model, a LlamaIndex LLM or any function from text to text in its place.
 
-Run it: `python examples/evidence_ranker.py`.
+Run it: `pip install 'edgeorder[ranker,text]'`, then
+`python examples/evidence_ranker.py`. It needs no network.
 """
 
 import json

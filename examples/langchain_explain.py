@@ -2,9 +2,10 @@
 
 The passages are made up, so that no model knows the answers; the gold one is ranked in the middle, as a retriever that
 is unsure would rank it. The log holds placements and answers under one trace id, so that
-`edgeorder explain explain.jsonl --gold ID --trace ID` tells the same from a shell. Needs the extra `local`.
+`edgeorder explain explain.jsonl --gold ID --trace ID` tells the same from a shell.
 
-Run it: `python examples/langchain_explain.py`.
+Run it: `pip install 'edgeorder[langchain,local]'`, then
+`python examples/langchain_explain.py`.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Why was this answer wrong? A query engine with a local model, and the record of a wrong answer tells the cause.
 
-As `langchain_explain.py`, with LlamaIndex: an engine, a postprocessor, and the record from `capture()`. Needs the extra
-`local`.
+As `langchain_explain.py`, with LlamaIndex: an engine, a postprocessor, and the record from `capture()`.
 
-Run it: `python examples/llamaindex_explain.py`.
+Run it: `pip install 'edgeorder[llamaindex,local]'`, then
+`python examples/llamaindex_explain.py`.
 """
 
 import asyncio

@@ -4,7 +4,8 @@ One placement of 20 nodes is split into passes, each with edges of its own. The 
 cites it by number. The numbers go on from pass to pass, so after one last call, which puts the notes together, every
 citation still leads to its node. A finder of sentences stands in for a real model.
 
-Run it: `python examples/llamaindex_passes.py`.
+Run it: `pip install 'edgeorder[llamaindex,text]'`, then
+`python examples/llamaindex_passes.py`. It needs no network.
 """
 
 import re

@@ -3,7 +3,8 @@
 The `compact` synthesizer makes a second call when the nodes do not fit the model's window. `room` computes what fits
 in one call, and inside a window of it `EdgeOrderPostprocessor` keeps the block within it. An echo answers.
 
-Run it: `python examples/llamaindex_query_engine.py`.
+Run it: `pip install 'edgeorder[llamaindex,text]'`, then
+`python examples/llamaindex_query_engine.py`. It needs no network.
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 Prints three tables: the sections as a BM25 search returns them, as LangChain's `LongContextReorder` would send them,
 and as `EdgeOrder` sends them. Then three sections of one document, put back into its order. It needs no API key.
 
-Run it: `python examples/quickstart.py`.
+Run it: `make demo`, which installs what it compares with.
 """
 
 import sys

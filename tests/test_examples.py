@@ -1,9 +1,11 @@
 """Each example is run as a user runs it: as a script, from another folder, with nothing but its output to judge by."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -336,3 +338,15 @@ def test_a_wrong_answer_of_a_real_model_is_explained(run, name):
     assert re.fullmatch(r"Answer:   '.*', where '.*' is right", answer)
     assert re.fullmatch(r"Cause:    \S+-8 \(rank 9\) sat at position 9 of 20, a weak one .*", cause)
     assert advice.startswith("Advice:   No order puts rank 9 on an edge")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py") if path.name != "handbook.py"))
+def test_an_example_says_what_it_needs(name):
+    """Its first lines name the extras, or the make target that installs them, and each of those is there."""
+    told = ast.get_docstring(ast.parse((EXAMPLES / name).read_text(encoding="utf-8")))
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = re.findall(r"edgeorder\[([\w,]+)\]|extras ((?:`\w+`(?: and )?)+)", told)
+    extras = {word for group in groups for word in re.findall(r"\w+", " ".join(group)) if word != "and"}
+    assert extras or "`make demo`" in told
+    assert extras <= set(project["optional-dependencies"])
+    assert f"examples/{name}" in told or "make demo" in told

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeorder.batch.rows import Unreadable
 from edgeorder.extras import optional
+from edgeorder.unicode import clean
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,6 +43,7 @@ def column_names(batch: Any) -> list[str]:
 
     Raises:
         TypeError: If it is none of the forms that are known.
+        ValueError: If columns of a dict are of different lengths.
     """
     match _form(batch):
         case "pyarrow":
@@ -49,18 +51,23 @@ def column_names(batch: Any) -> list[str]:
         case "pandas":
             return list(batch.columns)
         case _:
+            check_lengths({name: values for name, values in batch.items() if hasattr(values, "__len__")})
             return list(batch)
 
 
 def cells(batch: Any, name: str) -> list[Any]:
     """Return the cells of a column. One that cannot be read is an `Unreadable`."""
-    column = batch.column(name) if _form(batch) == "pyarrow" else batch[name]
-    if hasattr(column, "to_pylist"):
-        try:
-            return list(column.to_pylist())
-        except Exception:  # noqa: BLE001 - such as bytes that are no UTF-8: in one cell, most often
-            return [_cell(value) for value in column]
-    return list(column)
+    return cells_of(batch.column(name) if _form(batch) == "pyarrow" else batch[name])
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Return the cells of a column of any form, likewise."""
+    try:
+        return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+    except Exception:  # such as bytes that are no UTF-8: in one cell, most often
+        if not hasattr(column, "__len__"):
+            raise
+        return [_cell(column, at) for at in range(len(column))]
 
 
 def with_columns(batch: Any, added: Mapping[str, list[Any]], prefix: str, prompt: bool) -> Any:
@@ -75,7 +82,7 @@ def with_columns(batch: Any, added: Mapping[str, list[Any]], prefix: str, prompt
     match _form(batch):
         case "pyarrow":
             more = schema(prefix, prompt)
-            arrays = [arrow().array(added[field.name], field.type) for field in more]
+            arrays = [_array(added[field.name], field.type) for field in more]
             whole = arrow().schema([*batch.schema, *more], metadata=batch.schema.metadata)
             return type(batch).from_arrays([*batch.columns, *arrays], schema=whole)
         case "pandas":
@@ -90,19 +97,28 @@ def with_columns(batch: Any, added: Mapping[str, list[Any]], prefix: str, prompt
             return {**batch, **added}
 
 
-def _cell(value: Any) -> Any:
+def _array(values: list[Any], kind: Any) -> Any:
+    """Return values as an array of Arrow, which takes no lone surrogates: they become question marks."""
     try:
-        return value.as_py()
+        return arrow().array(values, kind)
+    except UnicodeEncodeError:
+        return arrow().array([clean(value) if isinstance(value, str) else value for value in values], kind)
+
+
+def _cell(column: Any, at: int) -> Any:
+    try:
+        value = getattr(column, "iloc", column)[at]
+        return value.as_py() if hasattr(value, "as_py") else value
     except Exception as error:  # noqa: BLE001 - it becomes the error of its row
         return Unreadable(error)
 
 
 def _form(batch: Any) -> str:
-    package = type(batch).__module__.partition(".")[0]
-    if package == "pyarrow" and hasattr(batch, "schema") and hasattr(batch, "columns"):
-        return package
-    if package == "pandas" and hasattr(batch, "assign"):
-        return package
+    packages = {kind.__module__.partition(".")[0] for kind in type(batch).__mro__}
+    if "pyarrow" in packages and hasattr(batch, "schema") and hasattr(batch, "columns"):
+        return "pyarrow"
+    if "pandas" in packages and hasattr(batch, "assign"):
+        return "pandas"
     if isinstance(batch, Mapping):
         return "dict"
     raise TypeError(
@@ -121,3 +137,13 @@ def check_lengths(columns: Mapping[str, Sequence[Any]]) -> int:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns of a batch must be of one length, not {lengths}")
     return next(iter(lengths.values()), 0)
+
+
+def check_named(names: Sequence[str], *needed: str) -> None:
+    """Raise ValueError if a table lacks a column that is needed, or has one that is read twice."""
+    for name in needed:
+        if name not in names:
+            raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
+    for name in ("query", "chunks"):
+        if names.count(name) > 1:
+            raise ValueError(f"{names.count(name)} columns are named {name!r}, and it cannot be told which is meant")

@@ -3,14 +3,16 @@
 import os
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 from edgeorder.batch.columns import arrow
 
-_FOOTER = 2**16  # bytes at the end of a file, where Parquet says what is in it
+SUFFIXES = (".parquet", ".pq")
+RUN = "_edgeorder.json"  # what tells a folder of placed parts; readers of folders pass over a leading underscore
 
 
 def opened(file: Path) -> Any:
@@ -21,10 +23,19 @@ def opened(file: Path) -> Any:
     """
     from pyarrow.parquet import ParquetFile
 
-    try:
+    with _told(file, "is no Parquet file"):
         return ParquetFile(file, pre_buffer=False, buffer_size=2**20)
-    except arrow().ArrowInvalid as error:
-        raise ValueError(f"{file} is no Parquet file: {error}") from error
+
+
+@contextmanager
+def _told(file: Path, fault: str) -> Iterator[None]:
+    """Say of which file it is that Arrow cannot make sense."""
+    try:
+        yield
+    except (arrow().ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # there is no such file, say
+            raise
+        raise ValueError(f"{file} {fault}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -45,20 +56,21 @@ class Table:
 
         Raises:
             FileNotFoundError: If there is none.
-            ValueError: If one is no Parquet, or they differ in their columns.
+            ValueError: If one is no Parquet, if they differ in their columns, or if there are more in a folder within.
         """
         arrow()
         path = Path(source)
-        paths = sorted(file for file in path.glob("*.parquet") if file.name[0] not in "._") if path.is_dir() else [path]
-        if not paths:
-            raise FileNotFoundError(f"no *.parquet in the folder {path}")
+        paths = _files(path) if path.is_dir() else [path]
         files, schema = [], None
         for file in paths:
             with opened(file) as parquet:
                 files.append((file, parquet.metadata.num_rows))
                 schema = parquet.schema_arrow if schema is None else schema
                 if not schema.equals(parquet.schema_arrow):
-                    raise ValueError(f"{file} has other columns or types than {paths[0]}; a table has one schema")
+                    raise ValueError(
+                        f"{file} has other columns or types than {paths[0]}: "
+                        f"{_difference(parquet.schema_arrow, schema)}; a table has one schema"
+                    )
         return cls(files, schema)
 
     @property
@@ -77,20 +89,56 @@ class Table:
                 while skip and skip >= (first := parquet.metadata.row_group(groups[0]).num_rows):
                     skip -= first
                     del groups[0]
-                for batch in parquet.iter_batches(batch_rows, row_groups=groups):
+                batches = parquet.iter_batches(batch_rows, row_groups=groups)
+                while True:
+                    with _told(file, "is damaged"):
+                        batch = next(batches, None)
+                    if batch is None:
+                        break
                     if skip < batch.num_rows:
                         yield batch.slice(skip)
                     skip = max(0, skip - batch.num_rows)
 
     def identity(self) -> list[list[Any]]:
-        """Return what tells this table from others: name, size and the hash of the end of each file."""
+        """Return what tells this table from others: name and hash of each file.
+
+        All of it is hashed, which takes seconds where placing takes minutes: of two files of one size whose footers are
+        the same, a cell may differ.
+        """
         found = []
         for file, _ in self.files:
             with file.open("rb") as raw:
-                size = raw.seek(0, os.SEEK_END)
-                raw.seek(max(0, size - _FOOTER))
-                found.append([file.name, size, sha256(raw.read()).hexdigest()[:16]])
+                found.append([file.name, file_digest(raw, "sha256").hexdigest()[:16]])
         return found
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a table; no rows are left out without a word."""
+    files = []
+    for path in sorted(folder.iterdir()):
+        if path.name[0] in "._":
+            continue
+        if not path.is_dir():
+            files += [path] if path.suffix.lower() in SUFFIXES else []
+        elif not (path / RUN).exists() and (inner := _first_within(path)) is not None:
+            raise ValueError(f"{folder} holds tables in folders too, such as {inner}; give each folder by itself")
+    if not files:
+        raise FileNotFoundError(f"no *.parquet in the folder {folder}")
+    return files
+
+
+def _first_within(folder: Path) -> Path | None:
+    return next((path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()), None)
+
+
+def _difference(schema: Any, first: Any) -> str:
+    own, others = (dict(zip(one.names, map(str, one.types), strict=True)) for one in (schema, first))
+    told = [
+        f"{name!r} is {own.get(name, 'not there')}, not {others.get(name, 'missing')}"
+        for name in {**others, **own}
+        if own.get(name) != others.get(name)
+    ]
+    return "; ".join(told[:3]) or "they stand in another order, or take nulls elsewhere"
 
 
 class Part:
@@ -117,6 +165,8 @@ class Part:
             if self._writer is not None:
                 self._writer.close()
             if kind is None:
+                if not self._own.exists():  # whoever begins here tidies up
+                    raise FileNotFoundError(f"{self._path.parent} is written to by another run; let one end")
                 with self._own.open("rb") as file:
                     os.fsync(file.fileno())
                 self._own.replace(self._path)

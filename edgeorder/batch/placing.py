@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from edgeorder.alerts import collected, warn
-from edgeorder.batch.columns import NAMES, PROMPT, cells, check_lengths, column_names, schema, with_columns
+from edgeorder.batch.columns import (
+    NAMES,
+    PROMPT,
+    cells,
+    check_lengths,
+    check_named,
+    column_names,
+    schema,
+    with_columns,
+)
 from edgeorder.batch.rows import Row, as_row, said
 from edgeorder.batch.together import scored_together
 from edgeorder.budget import Budget
@@ -78,7 +87,7 @@ class PlaceBatch:
         settings: The keywords of `place()`; all but `query`.
 
     Raises:
-        ValueError: For an unknown or impossible setting; for a batch, if a column is missing or there already.
+        ValueError: For an unknown or impossible setting; for a batch, if a column is missing, there twice or already.
         TypeError: For a setting that `place` does not have or of the wrong type; for something that is no batch.
         ImportError: For a batch, if a package is not installed that a setting needs.
         RerankError: For a batch, if the scorer's model cannot be loaded.
@@ -99,6 +108,8 @@ class PlaceBatch:
                 f"PlaceBatch has no setting {', '.join(map(repr, unknown))}; it has: "
                 f"{', '.join(PlaceSettings.__annotations__)}; the query is a column"
             )
+        if not isinstance(prefix, str):
+            raise TypeError(f"prefix must be a text, not {prefix!r:.60}")
         check_recorders(settings.get("recorders", ()))
         self.prefix = prefix
         self.settings = settings
@@ -128,12 +139,9 @@ class PlaceBatch:
         """Return the names of a table's columns.
 
         Raises:
-            ValueError: If one is missing that is needed, or there that would be added.
+            ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        needed = ["chunks", "query"] if self._needs_query else ["chunks"]
-        for name in needed:
-            if name not in names:
-                raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
+        check_named(names, *(["chunks", "query"] if self._needs_query else ["chunks"]))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(
@@ -145,13 +153,8 @@ class PlaceBatch:
     def place_rows(self, rows: Sequence[Row]) -> list[Outcome]:
         """Return what is added to each row; the rows share the scorer's batches."""
         plan, alerts = self.plan, list[str]()
-        if plan.budget is not None and rows:  # without it no row could be placed: that ends the run
-            from edgeorder.tokens import checked_counter
-
-            count = checked_counter(plan.budget.counter)
-            plan.budget.room(count)
-            if not callable(plan.budget.counter):
-                count("")
+        if rows:
+            self.check_budget()
         outcomes = []
         with collected() as messages:
             steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
@@ -164,6 +167,21 @@ class PlaceBatch:
             more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
             warn(alerts[0] + more)
         return outcomes
+
+    def check_budget(self) -> None:
+        """Find out whether tokens can be counted: without that no row could be placed, which ends the run.
+
+        Raises:
+            BudgetError: If the reserve leaves no room.
+            CounterError: If the counter cannot be loaded.
+        """
+        if self.plan.budget is not None:
+            from edgeorder.tokens import checked_counter
+
+            count = checked_counter(self.plan.budget.counter)
+            self.plan.budget.room(count)
+            if not callable(self.plan.budget.counter):
+                count("")
 
     @property
     def _needs_query(self) -> bool:

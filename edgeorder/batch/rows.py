@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from edgeorder.chunk import Chunk
 from edgeorder.masking import masked
+from edgeorder.sortable import is_missing
+from edgeorder.unicode import clean
 
 _FIELDS = tuple(field.name for field in fields(Chunk))
 
@@ -43,40 +45,73 @@ def as_row(query: object, chunks: object, others: Mapping[str, Any] | None = Non
         others: The other columns.
     """
     try:
-        return Row(_query(query), _chunks(chunks), None, others or {})
+        return Row(query_of(query), chunks_of(items_of(chunks)), None, others or {})
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
         return Row(None, (), said(error), others or {})
 
 
 def said(error: Exception) -> str:
-    """Return an error in words, without secrets."""
-    return masked(f"{type(error).__name__}: {error}")
+    """Return an error in words that every table can hold, without secrets."""
+    return clean(masked(f"{type(error).__name__}: {error}"))
 
 
-def _query(cell: object) -> str | None:
+def query_of(cell: object) -> str | None:
+    """Return what a cell of queries holds; None where it is missing.
+
+    Raises:
+        Exception: If it could not be read.
+        TypeError: If it is no text.
+    """
     if isinstance(cell, Unreadable):
         raise cell.error
-    if cell is None or isinstance(cell, str):
+    if isinstance(cell, str):
         return cell
-    if _missing(cell):
+    if is_missing(cell):
         return None
     raise TypeError(f"the query must be a text, not {type(cell).__name__}: {cell!r:.80}")
 
 
-def _chunks(cell: object) -> list[Chunk]:
+def items_of(cell: object) -> list[Any]:
+    """Return what a cell of chunks holds as a list.
+
+    Raises:
+        Exception: If it could not be read.
+        ValueError: If it is missing, or if lists of fields have different lengths.
+        TypeError: If it is no list.
+    """
     if isinstance(cell, Unreadable):
         raise cell.error
-    if hasattr(cell, "tolist"):  # an array
-        cell = cell.tolist()
     if isinstance(cell, Mapping):  # a list of structs as a struct of lists: some engines store it so
-        if len({len(values) for values in cell.values()}) > 1:
-            raise ValueError(f"the fields of the chunks are lists of different lengths: {cell!r:.80}")
-        cell = [dict(zip(cell, values, strict=True)) for values in zip(*cell.values(), strict=True)]
+        cell = _structs(cell) if any(not is_missing(values) for values in cell.values()) else None
+    cell = _listed(cell)
     if isinstance(cell, list | tuple):
-        return [_chunk(value, at) for at, value in enumerate(cell)]
-    if cell is None or _missing(cell):
+        return list(cell)
+    if is_missing(cell):
         raise ValueError("the chunks are missing; a question without any has an empty list")
     raise TypeError(f"the chunks must be a list of texts or structs, not {type(cell).__name__}: {cell!r:.80}")
+
+
+def chunks_of(items: Sequence[Any]) -> list[Chunk]:
+    """Return what a list holds as chunks.
+
+    Raises:
+        TypeError: For an item, or a field of it, of a wrong type.
+        ValueError: For a struct without a text.
+    """
+    return [_chunk(item, at) for at, item in enumerate(items)]
+
+
+def _structs(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    fields = {name: _listed(values) for name, values in cell.items() if not is_missing(values)}
+    for name, values in fields.items():
+        if not isinstance(values, list | tuple):  # one struct, whose text is no list of its letters
+            raise TypeError(
+                f"the chunks must be a list, and are one struct whose {name!r:.40} is a {type(values).__name__}: "
+                f"{cell!r:.80}"
+            )
+    if len({len(values) for values in fields.values()}) > 1:
+        raise ValueError(f"the fields of the chunks are lists of different lengths: {cell!r:.80}")
+    return [dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True)]
 
 
 def _chunk(value: Any, at: int) -> Chunk:
@@ -87,15 +122,23 @@ def _chunk(value: Any, at: int) -> Chunk:
     if hasattr(value, "asDict"):  # a Row of Spark
         value = value.asDict()
     if not isinstance(value, Mapping):
-        raise TypeError(f"chunks[{at}] must be a text or a struct, not {type(value).__name__}: {value!r:.80}")
+        if not (isinstance(value, list) and value and all(type(pair) is tuple and len(pair) == 2 for pair in value)):
+            raise TypeError(f"chunks[{at}] must be a text or a struct, not {type(value).__name__}: {value!r:.80}")
+        value = dict(value)  # a map of Arrow
     if "text" not in value:
-        raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none'}")
+        raise ValueError(f"chunks[{at}] has no field 'text'; it has: {', '.join(map(str, value)) or 'none':.200}")
+    known = {name: value[name] for name in _FIELDS if value.get(name) is not None or name == "text"}
+    for name in ("head", "tail"):
+        if name in known and is_missing(known[name]):  # NaN, say, which every stage knows in the other fields
+            del known[name]
+    if "page" in known:  # an array of no dimension, as datasets make of numbers, would be shown as a fraction
+        known["page"] = _listed(known["page"])
     try:
-        return Chunk(**{name: value[name] for name in _FIELDS if value.get(name) is not None or name == "text"})
+        return Chunk(**known)
     except TypeError as error:
         raise TypeError(f"chunks[{at}]: {error}") from None
 
 
-def _missing(cell: object) -> bool:
-    """Say whether a cell is what pandas and NumPy put where nothing is."""
-    return (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")
+def _listed(value: Any) -> Any:
+    """Return an array as a list, and everything else as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,21 +1,19 @@
 """Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from edgeorder.batch.columns import arrow, cells
-from edgeorder.batch.parquet import Part, Table, opened
+from edgeorder.batch.columns import arrow, cells, cells_of, check_named
+from edgeorder.batch.describing import described
+from edgeorder.batch.parquet import RUN, Part, Table, opened
 from edgeorder.batch.placing import PlaceBatch
 from edgeorder.batch.rows import Row, as_row
 from edgeorder.checks import whole_number
 from edgeorder.files import write_text
-from edgeorder.profile import PositionProfile
 
-_RUN = "_edgeorder.json"  # readers of folders pass over names that begin with an underscore
 _WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
 
 
@@ -49,10 +47,12 @@ def place_table(
 
     The output is a folder of parts `part-ROW.parquet`, named by the first row that is in it, and `_SUCCESS` once all
     are there. A part is there as a whole or not at all, so a run that was stopped goes on after the last one: call it
-    again with the same arguments. Memory does not grow with the table.
+    again with the same arguments. Other bytes in the table, other settings, other code of a function among them or
+    another version of edgeorder are another run, which needs a folder of its own. A scorer of your own is known by its
+    `repr` if it has one. Memory does not grow with the table.
 
     Args:
-        source: A Parquet file, or a folder of them, which are read in the order of their names.
+        source: A Parquet file, or a folder of them (.parquet, .pq), which are read in the order of their names.
         folder: Where the parts go. It is made; if it exists, it is empty or holds an earlier part of this run.
         place_batch: What is done to the rows.
         batch_rows: Rows that are placed at a time. All of their texts are in memory; a scorer scores them together.
@@ -62,7 +62,8 @@ def place_table(
 
     Raises:
         FileNotFoundError: If there is no such table.
-        ValueError: If it is no Parquet or lacks a column, or if the folder holds anything but parts of this run.
+        ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
+            run.
         ImportError: If pyarrow or what a setting needs is not installed.
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
@@ -70,6 +71,8 @@ def place_table(
     table, target = Table.open(source), Path(folder)
     place_batch.check_columns(table.schema.names)
     at = before = _begun(target, table, place_batch)
+    if at < table.rows:
+        (target / _WHOLE).unlink(missing_ok=True)
     errors, first = 0, None
     step(at, table.rows)
     batches = table.batches(at, batch_rows)
@@ -77,7 +80,9 @@ def place_table(
         began, start = time.monotonic(), at
         with Part(target / f"part-{start:012}.parquet") as part:
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
-                placed = place_batch(next(batches))
+                if (batch := next(batches, None)) is None:
+                    raise ValueError(f"{source} has fewer rows than when the run began: it was changed meanwhile")
+                placed = place_batch(batch)
                 part.write(placed)
                 found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
                 first = first or next(iter(found), None)
@@ -86,6 +91,8 @@ def place_table(
     if before == 0 and at == 0:  # a table without rows has its columns too
         with Part(target / f"part-{0:012}.parquet") as part:
             part.write(place_batch(arrow().Table.from_batches([], table.schema)))
+    if _written(target) != at:
+        raise ValueError(f"{target} was written to by another run too; empty it, and start one run")
     write_text(target / _WHOLE, "")
     return Placed(at, before, errors, first)
 
@@ -103,11 +110,13 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
         ValueError: If it is no Parquet, or has no column `chunks`.
         ImportError: If pyarrow is not installed.
     """
+    batch_rows = whole_number("batch_rows", batch_rows, least=1)
     table = Table.open(source)
-    names = PlaceBatch().check_columns(table.schema.names)
+    names = list(table.schema.names)
+    check_named(names, "chunks")
     others = [name for name in names if name not in ("query", "chunks")]
     for batch in table.batches(0, batch_rows):
-        columns = {name: cells(batch, name) for name in names}
+        columns = {name: cells_of(column) for name, column in zip(names, batch.columns, strict=True)}
         for at, chunks in enumerate(columns["chunks"]):
             query = columns["query"][at] if "query" in columns else None
             yield as_row(query, chunks, {name: columns[name][at] for name in others})
@@ -124,34 +133,52 @@ def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
     run = {
         "version of edgeorder": version("edgeorder"),
         "source": table.identity(),
-        "settings": _described(place_batch),
+        "settings": described(repr(place_batch), place_batch.settings),
     }
-    file = folder / _RUN
-    if file.exists():
-        before = json.loads(file.read_text(encoding="utf-8"))
-        if differs := [name for name, value in run.items() if before.get(name) != value]:
+    file = folder / RUN
+    before = _read(file) if file.exists() else _make(folder)
+    if differs := [name for name, value in run.items() if before.get(name) != value]:
+        if any(folder.glob("part-*.parquet")):
             raise ValueError(
                 f"{folder} holds parts of another run: other {' and '.join(differs)}. Name another folder, or empty it"
             )
-    elif folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
-    else:
-        folder.mkdir(exist_ok=True)
         write_text(file, json.dumps(run, indent=2))
     for left in folder.glob(".*.part"):  # of a run that was killed
         left.unlink(missing_ok=True)
-    at = 0
-    while (part := folder / f"part-{at:012}.parquet").exists():
-        with opened(part) as parquet:
-            rows = parquet.metadata.num_rows
-        if not rows:
-            break
-        at += rows
+    return _written(folder)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _make(folder: Path) -> dict[str, Any]:
+    """Make the folder of a run, unless it is there and empty; nothing is known of a run in it."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; name a folder for the parts")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"no folder {folder.parent} to make {folder.name} in; make it first")
+    if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):  # but what a system hides
+        raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
+    folder.mkdir(exist_ok=True)
+    return {}
+
+
+def _written(folder: Path) -> int:
+    """Return how many rows the parts in a folder hold, each of which begins where the one before ends.
+
+    Raises:
+        ValueError: If one is missing, or there are parts of two runs: their rows would be there twice.
+    """
+    at, strays = 0, {path.name for path in folder.glob("part-*.parquet")}
+    while (name := f"part-{at:012}.parquet") in strays:
+        strays.remove(name)
+        with opened(folder / name) as parquet:
+            at += parquet.metadata.num_rows
+    if strays:
+        raise ValueError(f"{folder} holds {min(strays)}, but no part that ends before it: empty it, and start again")
     return at
-
-
-def _described(place_batch: PlaceBatch) -> str:
-    """Return the settings in words that are the same in another process."""
-    order = place_batch.settings.get("order")
-    profile = json.dumps(order.to_dict()) if isinstance(order, PositionProfile) else ""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(place_batch)) + profile

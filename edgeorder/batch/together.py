@@ -31,14 +31,16 @@ def scored_together(rerank: Rerank, rows: Sequence[Row]) -> list[Rerank]:
     if not asked:
         return alone
     try:
-        guarded(scorer.load)
+        guarded(getattr(scorer, "load", lambda: None))
     except Exception as error:
         if rerank.on_error == "raise":
             raise
         return [replace(rerank, scorer=_Failed(rerank.name, error))] * len(rows)
     try:
-        found = guarded(scorer.score_many, list(asked.values()))
+        found = list(guarded(scorer.score_many, list(asked.values())))
     except Exception:  # noqa: BLE001 - whose fault it was shows when each row is scored alone
+        return alone
+    if len(found) != len(asked):  # it cannot be told whose scores they are
         return alone
     for (at, (_, texts)), scores in zip(asked.items(), found, strict=True):
         alone[at] = replace(rerank, scorer=_Known(rerank.name, scorer, texts, scores))
@@ -47,8 +49,9 @@ def scored_together(rerank: Rerank, rows: Sequence[Row]) -> list[Rerank]:
 
 def _sent(row: Row) -> tuple[str, list[str]] | None:
     """Return what the rerank step would send to the scorer for a row, if anything."""
+    query = clean((row.query or "").strip())
     texts = [clean(chunk.text) for chunk in row.chunks if chunk.text.strip()]
-    return (clean(row.query), texts) if row.query and texts else None
+    return (query, texts) if query and texts else None
 
 
 class _Known:

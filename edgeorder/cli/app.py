@@ -57,7 +57,8 @@ def main() -> None:
             app()
     except SystemExit as ended:
         if ended.code == 130:  # what typer makes of Ctrl-C
-            say("edgeorder: stopped; with --cache, the same command goes on from here")
+            where = "with a table" if sys.argv[1:2] == ["place"] else "with --cache"
+            say(f"edgeorder: stopped; {where}, the same command goes on from here")
         raise
     except (EdgeOrderError, ImportError, OSError, ValueError) as error:
         say(f"edgeorder: {error}")

@@ -40,7 +40,8 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
         done = place_table(source, out, PlaceBatch(prefix=prefix, **settings), batch_rows=batch_rows, step=told)
     typer.echo(f"{done.rows} rows in {out}" + (f", {done.before} of them from before" if done.before else ""))
     if done.errors:
-        say(f"edgeorder: {done.errors} rows have an error, the first: {done.first_error}")
+        of = f" of the {done.rows - done.before} of this run" if done.before else ""
+        say(f"edgeorder: {done.errors} rows{of} have an error, the first: {done.first_error}")
 
 
 def table_rows(source: Path, label: str) -> "Iterator[Row]":
@@ -57,5 +58,12 @@ def table_rows(source: Path, label: str) -> "Iterator[Row]":
 
 
 def is_table(source: Path) -> bool:
-    """Say whether a path is one of Parquet, by its suffix or as a folder."""
-    return source.is_dir() or source.suffix.lower() in (".parquet", ".pq")
+    """Say whether a path is one of Parquet: a folder, or a file by its suffix or by how it begins."""
+    from edgeorder.batch.parquet import SUFFIXES
+
+    if source.is_dir() or source.suffix.lower() in SUFFIXES:
+        return True
+    if not source.is_file():
+        return False
+    with source.open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from
+from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from, place
 from edgeorder.auditing import audit_rows
 from edgeorder.batch import read_rows
 from edgeorder.cli.app import app
@@ -112,8 +112,81 @@ def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
         audit_rows(read_rows(table), {"budget": Budget(1, words)})
     assert len(told) == 1
     unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
-    with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1 .* has neither"):
+    with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1: 'q' has neither"):
         audit_rows(read_rows(unlabelled))
+
+
+LABELS = [
+    ({"answers": [["word1"], [None], None, ["", "word3"]]}, [1]),
+    ({"answers": [["word1", None], ["word1"], ["word1"], []]}, [1, 2, 3]),
+    ({"answers": ["word1", None, "", "word1"]}, [1, 4]),
+    ({"answers": [[b"word1"], [b"\xff"], None, None], "gold": ["c1", None, "c1", "c1"]}, []),
+    ({"answers": [[1.5], [1.0], None, [2.0]]}, []),
+    ({"answers": [["word1"]] * 4, "gold": [["c1", None], [None], [], None]}, [1, 2, 3, 4]),
+    (
+        {
+            "answers": [["word1"]] * 4,
+            "gold": [{"id": "c1", "x": None}, {"id": None, "x": 5}, {"id": "c1", "x": 5}, None],
+        },
+        [1, 4],
+    ),
+    ({"answers": [["word1"]] * 4, "gold": [1.0, None, None, None]}, [2, 3, 4]),
+    ({"answers": [["word1"], ["!"], ["word1"], ["word1"]], "query": ["q", "q", " ", None]}, [1]),
+    ({"answers": [["word1"]] * 4, "chunks": [None, chunks(1), [], [{"text": None}]]}, [2]),
+    ({"answers": [["word1"]] * 4, "id": [None, "own", None, "7"]}, [1, 2, 3, 4]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*(bad rows|was not retrieved)")
+@pytest.mark.parametrize(("columns", "good"), LABELS)
+def test_labels_of_every_kind(columns: dict[str, list[Any]], good: list[int], tmp_path: Path) -> None:
+    """A bad label is unknown and no case; nulls say nothing, nothing is looked for as Python prints it."""
+    made = pa.table({"query": ["q"] * 4, "chunks": [chunks(1)] * 4} | columns)
+    pq.write_table(made, tmp_path / "t.parquet")
+    if not good:
+        with pytest.raises(ValueError, match=r"bad rows? is row 1|was retrieved"):
+            cases_from_rows(read_rows(tmp_path / "t.parquet"))
+        return
+    found = cases_from_rows(read_rows(tmp_path / "t.parquet"))
+    own = columns.get("id", [None] * 4)
+    assert [case.id for case in found] == [own[row - 1] or str(row) for row in good]
+    assert {case.gold.id for case in found} == {"c1"}
+    assert {alias for case in found for alias in case.answers} <= {"word1", "1.5"}
+    audited = audit_rows(read_rows(tmp_path / "t.parquet"), SETTINGS).rows
+    assert len(audited) == 4
+    assert all(audited[row - 1].finding.kind == "strong_position" for row in good)
+
+
+def test_a_label_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8, in that row only; other columns may hold what they like."""
+    raw = pa.array([[b"word1"], [b"\xff"]], pa.list_(pa.binary()))
+    bad = pa.ListArray.from_arrays(raw.offsets, raw.flatten().view(pa.string()))
+    made = pa.table({"query": ["q", "q"], "chunks": [chunks(1)] * 2, "answers": bad, "more": bad})
+    pq.write_table(made, tmp_path / "t.parquet")
+    found = audit_rows(read_rows(tmp_path / "t.parquet")).rows
+    assert [row.finding.kind for row in found] == ["strong_position", "unknown"]
+    assert "can't decode byte 0xff" in found[1].finding.sentence
+    with pytest.warns(EdgeOrderWarning, match="bad rows, which are no cases: 1; the first is row 2: 'utf-8' codec"):
+        assert len(cases_from_rows(read_rows(tmp_path / "t.parquet"))) == 1
+
+
+def test_a_placer_that_fails_for_a_row_fails_only_that(tmp_path: Path) -> None:
+    """Whatever it raises; what fails every row ends the audit."""
+    table = write(tmp_path / "t.parquet", rows())
+
+    def placer(items: Any, question: str) -> Any:
+        if question == "question 4":
+            raise KeyError("no such key")
+        return place(items, query=question)
+
+    kinds = [row.finding.kind for row in audit_rows(read_rows(table), placer).rows]
+    assert [at for at, kind in enumerate(kinds) if kind == "unknown"] == [4]
+
+    def absent(items: Any, question: str) -> Any:
+        raise ImportError("no such package")
+
+    with pytest.raises(ImportError, match="no such package"):
+        audit_rows(read_rows(table), absent)
 
 
 def test_the_commands_read_tables(tmp_path: Path) -> None:

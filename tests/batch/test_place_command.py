@@ -1,17 +1,26 @@
 """`edgeorder place` on a table."""
 
+import json
 import re
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_place_batch import table
 from typer.testing import CliRunner
 
-from edgeorder.batch import PlaceBatch
-from edgeorder.cli.app import app
+from edgeorder.batch import PlaceBatch, place_table
+from edgeorder.batch.parquet import Part
+from edgeorder.cli.app import app, main
 from edgeorder.cli.progress import progress
+
+KEYWORDS = place_table.__kwdefaults__
+FIELDS = ("score", "source", "offset", "end", "id", "head", "tail", "title", "date", "page", "section")
 
 
 @pytest.fixture
@@ -32,6 +41,44 @@ def test_a_table_is_placed_in_parts(source: Path, tmp_path: Path) -> None:
     wanted = PlaceBatch(order="bookend", top_n=3, layout="xml")(table())
     assert pq.read_table(out).equals(wanted)
     assert CliRunner().invoke(app, command).stdout == f"30 rows in {out}, 30 of them from before\n"
+
+
+def test_a_stop_is_told_with_what_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And the run that goes on counts the bad rows that it met itself."""
+    command = ["edgeorder", "place", str(source), "--out", str(tmp_path / "placed"), "--batch-rows", "10"]
+    monkeypatch.setattr(sys, "argv", command)
+    write, written = Part.write, list[int]()
+
+    def stopping(part: Part, batch: Any) -> None:
+        if written:
+            raise KeyboardInterrupt
+        written.append(batch.num_rows)
+        write(part, batch)
+
+    monkeypatch.setattr("edgeorder.batch.tables.place_table.__kwdefaults__", {**KEYWORDS, "part_rows": 10})
+    monkeypatch.setattr(Part, "write", stopping)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, written) == (130, [10])
+    assert capfd.readouterr().err == "edgeorder: stopped; with a table, the same command goes on from here\n"
+    monkeypatch.setattr(Part, "write", write)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    assert (ended.value.code or 0, out) == (0, f"30 rows in {tmp_path / 'placed'}, 10 of them from before\n")
+    assert err.startswith(
+        "edgeorder: 2 rows of the 20 of this run have an error, the first: ValueError: the chunks are"
+    )
+
+
+@pytest.mark.parametrize("name", ["questions", "questions.parq", "Q.PQ", "questions.parquet.snappy"])
+def test_a_table_is_known_whatever_it_is_called(source: Path, tmp_path: Path, name: str) -> None:
+    """By how it begins: as JSON lines it would be thousands of bad ones."""
+    out = tmp_path / "placed"
+    run = CliRunner().invoke(app, ["place", str(source.rename(tmp_path / name)), "--out", str(out)])
+    assert (run.exit_code, run.stdout) == (0, f"30 rows in {out}\n")
 
 
 def test_names_that_are_taken_can_be_told_apart(source: Path, tmp_path: Path) -> None:
@@ -57,3 +104,33 @@ def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.search(
         r"Placing: \d+ of at most 1000 rows done, about \d+ s left, [\d,]+ rows/s", capsys.readouterr().err
     )
+
+
+PLAIN = st.none() | st.booleans() | st.integers(-1, 10**20) | st.floats(allow_nan=False)
+JSON = st.recursive(
+    PLAIN | st.sampled_from(["", "A", "b c"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "id"]), inner, max_size=2),
+    max_leaves=4,
+)
+CHUNK = st.fixed_dictionaries({"text": st.sampled_from(["A", "b c", " "])}, optional=dict.fromkeys(FIELDS, JSON))
+CHUNKS = st.lists(st.one_of(*[CHUNK] * 5, JSON), max_size=4)
+ROW = st.fixed_dictionaries({"chunks": st.one_of(*[CHUNKS] * 5, JSON)}, optional={"query": JSON})
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=8))
+def test_a_line_is_placed_as_a_row_of_a_table_is(rows: list[dict[str, Any]]) -> None:
+    """With the same indices, the same block, and the same words for what is wrong."""
+    command = ["place", "-", "--order", "bookend", "--style", "numbered", "--dedupe", "id", "--block"]
+    run = CliRunner().invoke(app, command, input="\n".join(map(json.dumps, rows)))
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    placed = PlaceBatch(order="bookend", layout="numbered", dedupe="id")(
+        {"chunks": [row["chunks"] for row in rows], "query": [row.get("query") for row in rows]}
+    )
+    assert len(lines) == len(rows)
+    assert [line.get("error") for line in lines] == placed["error"]
+    for line, kept, block in zip(lines, placed["kept"], placed["block"], strict=True):
+        assert (line["placement"] and line["placement"]["indices"], line.get("block")) == (kept, block)
+    bad = sum(error is not None for error in placed["error"])
+    assert run.exit_code == (1 if bad else 0)
+    assert run.stderr.startswith(f"edgeorder: {bad} of {len(rows)} lines have an error" if bad else "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from edgeorder import Budget, Chunk, OrderRecord, audit, capture, cases_from, place
+from edgeorder import Budget, Chunk, OrderRecord, audit, capture, cases_from, place, trace
 from edgeorder.auditing import KINDS, Audit, Question, audit_log, questions_of
 from edgeorder.collecting import cases_from_log
 from edgeorder.probe.case_files import read_cases, write_cases
@@ -139,12 +139,29 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         ([], "no question"),
         ([{"gold": "c1"}], "question 1 has no 'question'"),
         ([{"question": "q"}], "has neither 'gold' nor 'answers'"),
+        ([{"question": "q", "answers": [None]}], "has neither 'gold' nor 'answers'"),
+        ([{"question": "q", "chunks": ["a"]}], "has neither 'gold' nor 'answers'"),
+        ([{"question": 5, "gold": "x"}], "question 1: question must be text, not 5"),
+        ([{"question": "q", "gold": "x"}, {"question": "q", "answers": [b"x"]}], "question 2: answers must be texts"),
+        ([{"question": "q", "answers": {"a": 1}}], "question 1: answers must be texts or numbers"),
+        ([{"question": "q", "gold": {"text": 5}}], "question 1: Gold.text must be text, not 5"),
+        ([{"question": "q", "gold": {"where": "x"}}], "question 1: Gold.where must be a callable"),
+        ([{"question": "q", "gold": {"bogus": 5}}], "gold='bogus' is not one of: id, text, source"),
     ],
 )
 def test_questions_that_say_nothing_are_refused(rows: list[Any], said: str) -> None:
     """A set that cannot be audited is said to be so before anything is retrieved."""
     with pytest.raises(ValueError, match=said):
         questions_of(rows)
+
+
+def test_a_trace_is_known_by_a_number_too() -> None:
+    """As JSON may hold it; what is no number is no trace of the log, and no fault of the audit."""
+    with capture() as records, trace("7"):
+        place([Chunk("A", id="c1")], query="q")
+    for trace_id, unplaced in ((7, 0), ("7", 0), ([], 1), ({"a": 1}, 1)):
+        asked = questions_of([{"question": "another", "gold": "c1", "trace_id": trace_id}])
+        assert audit_log(records, asked).unplaced == unplaced
 
 
 def test_retrievers_and_placers_of_every_kind() -> None:

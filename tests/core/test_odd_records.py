@@ -144,14 +144,15 @@ def test_a_question_of_any_values_is_refused_or_safe(row: Mapping[str, Any]) -> 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"question": 5, "gold": "c"}, r"question 1 \(5\): question must be text"),
-        ({"question": "q", "gold": {"idx": 3}}, "unexpected keyword argument 'idx'"),
-        ({"question": "q", "gold": {"index": "x"}}, "Gold.index must be a whole number"),
-        ({"question": "q", "gold": True}, "gold must be an id, a source or a text, not True"),
-        ({"question": "q", "answers": 5}, "answers must be a list of texts, not 5"),
-        ({"question": "q", "answers": {"a": 1}}, "answers must be a list of texts"),
-        ({"question": "q", "answers": [None]}, "answers must be texts, not None"),
-        ({"question": "q", "answers": [["a"]]}, "answers must be texts"),
+        ({"question": 5, "gold": "c"}, r"question 1: question must be text"),
+        ({"question": "q", "gold": {"idx": 3}}, r"question 1: gold='idx' is not one of"),
+        ({"question": "q", "gold": {"index": "x"}}, r"question 1: Gold.index must be a whole number"),
+        ({"question": "q", "gold": {}}, r"question 1: a gold chunk needs"),
+        ({"question": "q", "gold": True}, "gold=True is not one of: an id"),
+        ({"question": "q", "gold": True, "answers": ["a"]}, "gold=True is not one of: an id"),
+        ({"question": "q", "answers": {"a": 1}}, "answers must be texts or numbers"),
+        ({"question": "q", "answers": [["a"]]}, "answers must be texts or numbers"),
+        ({"question": "q", "answers": "!!"}, r"question 1: Gold.answers: '!!' has neither"),
         ({"question": "q", "chunks": [5]}, "has neither 'gold' nor 'answers'"),
     ],
 )

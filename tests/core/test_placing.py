@@ -137,6 +137,7 @@ def test_a_placement_reads_well_and_compares_by_content() -> None:
         ("ab", "chunks must be a list of Chunk, not str"),
         ((Chunk(text) for text in "ab"), "chunks must be a list of Chunk, not generator"),
         (None, "chunks must be a list of Chunk, not NoneType"),
+        ([(Chunk("a"), 0.5)], r"not a Chunk: .*\. Give each Chunk alone, with the score in it"),
     ],
 )
 def test_wrong_items_are_named(chunks: Any, message: str) -> None:

@@ -56,6 +56,13 @@ def test_a_record_survives_json() -> None:
     assert OrderRecord.from_dict(json.loads(line)).time == record.time != ""
 
 
+def test_a_missing_id_is_none() -> None:
+    """NaN is what pandas puts where nothing is: two chunks without an id are not the same one, named "nan"."""
+    records = place([Chunk("a", id=math.nan), Chunk("b", id=float("nan")), Chunk("c", id=3)]).record.chunks
+    assert [chunk.id[:7] for chunk in records] == ["sha256:", "sha256:", "3"]
+    assert [chunk.hash is None for chunk in records] == [True, True, False]
+
+
 def test_the_time_is_no_part_of_equality() -> None:
     """Two records of the same placement are equal whenever they were made."""
     first, second = place(some_chunks()).record, place(some_chunks()).record

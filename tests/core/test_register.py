@@ -230,6 +230,11 @@ class TestWhatItKnows:
         assert register.cited("So [2], [9] and [1].") == (2, 1)
         assert register.sources((2, 9)) == (Source(2),)
         assert register.sources() == (Source(1, "7", "Rules 2", "rules.md", "2024", "3"), Source(2))
+        unknown = Register()
+        nan = float("nan")
+        with window(register=unknown):
+            place([Chunk("text", id=nan, title=nan, source=nan, date=nan, page=nan)])
+        assert unknown.sources() == (Source(1),)
 
     def test_saved(self):
         """It is JSON, equal once loaded, and goes on where it was."""

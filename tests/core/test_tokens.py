@@ -1,5 +1,6 @@
 """Token counters: exact, loud when they fail, and bounded when they approximate."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeorder import Budget, Chunk, CounterError, approximate_counter, place, tiktoken_counter
+from edgeorder import Budget, Chunk, CounterError, aplace, approximate_counter, message_counter, place, tiktoken_counter
 from edgeorder.tokens import _encoding, checked_counter, counter_name
 
 BOUND = approximate_counter()
@@ -123,6 +124,27 @@ def test_a_counter_that_fails_is_named(counter: Any, message: str) -> None:
     """Whatever a counter raises or returns, the error names the counter and the ways out."""
     with pytest.raises(CounterError, match=message):
         place([Chunk("a")], budget=Budget(100, counter))
+
+
+@pytest.mark.parametrize("face", [place, aplace])
+def test_a_counter_without_a_vocabulary_is_refused(face: Any) -> None:
+    """Under one that makes nothing of a whole sentence every budget would hold: GPT-2's as it loads without network."""
+    text = "Hotels in Geneva may cost 210 euros a night."
+
+    def placed(chunk: str, counter: Any) -> Any:
+        found = face([Chunk(chunk)], budget=Budget(5, counter))
+        return asyncio.run(found) if asyncio.iscoroutine(found) else found
+
+    with pytest.raises(CounterError, match=r"nothing gave 0 tokens for a text of 44 characters.*get_num_tokens"):
+        placed(text, nothing)
+    with pytest.raises(CounterError, match="gave 0 tokens"):
+        message_counter(nothing)([{"role": "user", "content": text}])
+    assert placed("abc", lambda text: len(text) // 4).tokens == 0  # a rough count of little is no fault
+    assert placed(" \n" * 40, lambda text: len(text.split())).tokens == 0
+
+
+def nothing(text: str) -> int:
+    return 0
 
 
 @pytest.mark.case(91)

@@ -43,3 +43,14 @@ def test_files_that_the_pages_name_are_there() -> None:
     for path in FILES:
         for name in re.findall(r"\b((?:examples|benchmarks|tests)/[\w/]+\.(?:py|ipynb))", path.read_text("utf-8")):
             assert (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+def test_the_map_of_the_house_has_every_room() -> None:
+    """CONTRIBUTING names each module and package of the core, and none that is not there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`[^|]+`) \|", text.partition("| room |")[2], re.MULTILINE)
+    named = [name.rstrip("/") for row in table for name in re.findall(r"`([\w/]+)`", row)]
+    there = {
+        path.stem for path in (ROOT / "edgeorder").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert sorted(named) == sorted(there - {"__init__"})

@@ -174,15 +174,6 @@ def test_place_pipes_lines(run: Run, tmp_path: Path) -> None:
     lines.write_text(json.dumps({"chunks": ["one two three four five", "six"]}))
     code, out, _ = run("place", lines, "--budget", "4", "--overflow", "truncate", "--counter", "o200k_base", "--json")
     assert json.loads(out)["chunks"][0] == "one two three […]"
-    for bad, said in (
-        ("[1]", "in.jsonl:1 is [1]"),
-        ('{"a": 1}', "no 'chunks'"),
-        ('{"chunks": "ab"}', "must be a list"),
-        ('{"chunks": [{"a": 1}]}', "no text"),
-    ):
-        lines.write_text(bad)
-        code, out, err = run("place", lines)
-        assert (code, out, said in err) == (1, "", True), err
     code, _, err = run("place", lines, "--order", "best")
     assert (code, "order='best' is not one of" in err) == (1, True)
 

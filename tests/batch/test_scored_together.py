@@ -1,0 +1,81 @@
+"""Scorers that score the rows of a batch together: whatever they do, each row gets what it gets alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from edgeorder import EdgeOrderWarning, Rerank
+from edgeorder.batch import PlaceBatch
+
+BATCH = {
+    "query": ["a", "bad", "", "  ", None, 5, " b ", "nan", "\ud800"],
+    "chunks": [[" ", "one", "two words", "three more words"]] * 9,
+}
+
+
+def alone(query: str, texts: list[str]) -> list[float]:
+    """Prefer long texts; some questions it cannot answer."""
+    if query == "bad":
+        raise OSError("no answer")
+    return [float("nan") if query == "nan" else float(len(text) + len(query)) for text in texts]
+
+
+class Together:
+    """The same scorer with a way to score many, which may be broken."""
+
+    def __init__(self, many: Callable[..., Any]) -> None:
+        self.asked: list[str] = []
+        self._many = many
+
+    def __call__(self, query: str, texts: list[str]) -> list[float]:
+        return alone(query, texts)
+
+    def score_many(self, questions: Any) -> Any:
+        self.asked = [query for query, _ in questions]
+        return self._many([alone(query, texts) if query != "bad" else None for query, texts in questions])
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """Return a function that raises."""
+
+    def call(found: Any) -> Any:
+        raise error
+
+    return call
+
+
+MANY: dict[str, Callable[..., Any]] = {
+    "whole": lambda found: found,
+    "lazy": iter,
+    "one too few": lambda found: found[1:],
+    "one too many": lambda found: [*found, [1.0]],
+    "nothing": lambda found: None,
+    "a number": lambda found: 1.0,
+    "fails": raising(RuntimeError("out of memory")),
+}
+
+
+@pytest.mark.parametrize("loads", [False, True])
+@pytest.mark.parametrize("many", MANY.values(), ids=MANY)
+def test_a_row_gets_what_it_gets_alone(many: Callable[..., Any], loads: bool) -> None:
+    """Also where there is nothing to load, and where what came back cannot be told apart."""
+    scorer = Together(many)
+    if loads:
+        scorer.load = lambda: None  # type: ignore[attr-defined]
+    placed, wanted = PlaceBatch(rerank=scorer, top_n=2)(BATCH), PlaceBatch(rerank=alone, top_n=2)(BATCH)
+    assert scorer.asked == ["a", "bad", "b", "nan", "?"]
+    assert placed["kept"] == wanted["kept"]
+    assert [bool(error) for error in placed["error"]] == [bool(error) for error in wanted["error"]]
+    assert [at for at, error in enumerate(wanted["error"]) if not error] == [0, 6, 8]
+
+
+def test_failures_that_may_be_are_told_row_by_row() -> None:
+    """In `reason`, of these rows only."""
+    placed = []
+    for scorer in (Together(MANY["fails"]), alone):
+        with pytest.warns(EdgeOrderWarning, match="one of 2 warnings in a batch of 9 rows"):
+            placed.append(PlaceBatch(rerank=Rerank(scorer, on_error="input_order"))(BATCH))
+    together, wanted = ({name: own for name, own in one.items() if name != "reason"} for one in placed)
+    assert together == wanted
+    assert [at for at, reason in enumerate(placed[0]["reason"]) if reason and "rerank failed" in reason] == [1, 7]
