@@ -33,9 +33,12 @@ async def asked(options: argparse.Namespace) -> LikelihoodResult:
     model = LocalModel()
     cases = load_cases(options.cases, options.questions, options.chunks)
     cache = AnswerCache(options.cache) if options.cache else None
-    found = await quick(model, cases, chunks=options.chunks, depths=options.depths, fixed=True, cache=cache)
-    await model.aclose()
-    return found
+    try:
+        return await quick(model, cases, chunks=options.chunks, depths=options.depths, fixed=True, cache=cache)
+    finally:
+        await model.aclose()
+        if cache is not None:
+            cache.close()
 
 
 def judge(found: LikelihoodResult) -> list[list[object]]:
@@ -82,7 +85,12 @@ if __name__ == "__main__":
     for name, number in (("questions", 60), ("chunks", 20), ("depths", 7)):
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--cache")
-    found = asyncio.run(asked(parser.parse_args()))
+    options = parser.parse_args()
+    if options.questions < AT_LEAST + LEFT:
+        parser.error(f"--questions {options.questions}: a run asks {AT_LEAST} or more and leaves {LEFT} to judge by")
+    found = asyncio.run(asked(options))
+    if len(found.questions) < AT_LEAST + LEFT:
+        sys.exit(f"{options.cases} holds {len(found.questions)} questions, and {AT_LEAST + LEFT} are needed")
     print("\n".join(likelihood_lines(found)))
     heads = ("rule", "questions, mean", "9 runs of 10", "points lost", f"orders in {RUNS} runs")
     table(f"{found.model}, {found.chunks} chunks, {len(found.questions)} questions", heads, judge(found))

@@ -215,18 +215,17 @@ def audit_log(
         questions: The questions: a trace id is known by it, others by the hash of their text.
         profile: What was measured of the model, if the records were not made with it.
     """
-    by_trace = {question.trace_id: at for at, question in enumerate(questions) if question.trace_id is not None}
+    by_trace: dict[str, list[int]] = {}
     by_text: dict[str, list[int]] = {}
     for at, question in enumerate(questions):
         if question.trace_id is None:
             by_text.setdefault(hash_of(question.question), []).append(at)
+        else:
+            by_trace.setdefault(question.trace_id, []).append(at)
     found: dict[int, Finding] = {}
     times: dict[int, str] = {}
     for record in records:
-        asked = list(by_text.get(record.query_id or "", ()))
-        if record.trace_id in by_trace:
-            asked.append(by_trace[record.trace_id])
-        for at in asked:
+        for at in (*by_text.get(record.query_id or "", ()), *by_trace.get(record.trace_id or "", ())):
             if record.time >= times.get(at, ""):
                 found[at], times[at] = explain(record, questions[at].gold, profile=profile), record.time
     rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
@@ -257,32 +256,34 @@ def question_of(case: Any, number: int) -> Question:
 
 
 def _from_dict(row: Mapping[str, Any], number: int) -> Question:
+    if "question" not in row:
+        raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
     try:
-        return _labelled(row, number)
-    except TypeError as error:
+        return _labelled(row)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"question {number}: {error}") from error
 
 
-def _labelled(row: Mapping[str, Any], number: int) -> Question:
-    if "question" not in row:
-        raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
+def _labelled(row: Mapping[str, Any]) -> Question:
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
     named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
-    golds = [_told(one) if isinstance(one, Mapping) else one for one in named]
+    golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
     if answers:
         golds = [
             Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
         ] or [Gold(answers=answers)]
     if not golds:
-        raise ValueError(f"question {number} ({row['question']!r:.60}) has neither 'gold' nor 'answers'")
+        raise ValueError(f"{row['question']!r:.60} has neither 'gold' nor 'answers'")
     trace_id = row.get("trace_id")  # a record's is a text
     return Question(row["question"], golds if len(golds) > 1 else golds[0], None if trace_id is None else str(trace_id))
 
 
-def _told(one: Mapping[str, Any]) -> Gold:
+def _told(one: Mapping[str, Any] | bool) -> Gold:
     """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    if isinstance(one, bool):
+        raise bad_choice("gold", one, ("an id", "a source", "a text", "an object", "a list of them"))
     told = {name: value for name, value in one.items() if value is not None}
     for name in told.keys() - Gold.__dataclass_fields__.keys():
         raise bad_choice("gold", name, Gold.__dataclass_fields__)

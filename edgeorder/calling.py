@@ -11,6 +11,7 @@ from edgeorder.alerts import collected, warn
 from edgeorder.errors import RerankError
 from edgeorder.scorer import scorer_name
 from edgeorder.stopping import Stop, StoppedError, watching
+from edgeorder.threads import ended, in_thread, own_cancellation
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,10 +40,12 @@ def call(scorer: Any, query: str, texts: Sequence[str], stop: Stop, key: object)
 
     Raises:
         LateError: At the deadline, or where the scorer is still busy with a call that was given up.
+        RuntimeError: If work of the scorer's own was cancelled.
     """
     within = stop.left()
     if within is None:
-        return scorer(query, list(texts))
+        with own_cancellation():
+            return scorer(query, list(texts))
     _check_free(scorer, key, within)
     with collected() as messages, watching(stop):
         future = _in_own_thread(scorer, query, list(texts))
@@ -56,7 +59,8 @@ def call(scorer: Any, query: str, texts: Sequence[str], stop: Stop, key: object)
         stop.set()
         raise _given_up(scorer, future, stop, key)
     try:
-        return future.result()
+        with own_cancellation():
+            return future.result()
     except StoppedError:
         raise _late_error(key, f"gave no scores {_within(stop)}, and was stopped") from None
 
@@ -86,7 +90,8 @@ async def acall(scorer: Any, query: str, texts: Sequence[str], stop: Stop, key: 
         await asyncio.sleep(0)
         raise _given_up(scorer, work, stop, key)
     try:
-        return work.result()
+        with own_cancellation():
+            return work.result()
     except StoppedError:
         raise _late_error(key, f"gave no scores {_within(stop)}, and was stopped") from None
 
@@ -100,7 +105,7 @@ async def _answer(scorer: Any, query: str, texts: list[str], stop: Stop, key: ob
     if inspect.iscoroutinefunction(scorer):
         return await scorer(query, texts)
     if stop.left() is None:
-        found = await asyncio.to_thread(scorer, query, texts)
+        found = await in_thread(scorer, query, texts)
     else:  # in a thread of its own: one that is given up would be missing among the loop's
         future = _in_own_thread(scorer, query, texts)
         try:
@@ -117,7 +122,7 @@ def _in_own_thread(scorer: Callable[..., Any], *args: Any) -> "Future[Any]":
 
     def run() -> None:
         try:
-            found = context.run(scorer, *args)
+            found = context.run(ended, scorer, *args)
         except BaseException as error:  # noqa: BLE001 - it is raised where the future is asked
             future.set_exception(error)
         else:

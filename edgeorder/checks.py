@@ -1,6 +1,9 @@
 """Checks that many settings share."""
 
 from operator import index
+from typing import Any
+
+_LONGEST = 1e9  # seconds: waits of Python end somewhere above it
 
 
 def whole_number(name: str, value: object, *, least: int | None = None, what: str = "a whole number") -> int:
@@ -26,3 +29,46 @@ def whole_number(name: str, value: object, *, least: int | None = None, what: st
     if least is not None and value < least:
         raise ValueError(f"{name}={value} must be at least {least}")
     return value
+
+
+def seconds(name: str, value: Any) -> float:
+    """Return a positive number of seconds, NumPy's as a plain one; a bool or a text is none.
+
+    Args:
+        name: What the number is called in an error.
+        value: The number.
+
+    Raises:
+        TypeError: If it is no number.
+        ValueError: If it is not positive, or longer than any wait.
+    """
+    _check_number(name, value, "a number of seconds")
+    if not 0 < value <= _LONGEST:
+        raise ValueError(f"{name}={value!s:.40} must be a positive number of seconds, of at most {_LONGEST:g}")
+    return _plain(value)
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number from 0 to 1, NumPy's as a plain one; a bool or a text is none.
+
+    Args:
+        name: What the number is called in an error.
+        value: The number.
+
+    Raises:
+        TypeError: If it is no number.
+        ValueError: If it lies outside.
+    """
+    _check_number(name, value, "a number in 0..1")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}={value!s:.40} must lie in 0..1")
+    return _plain(value)
+
+
+def _check_number(name: str, value: Any, what: str) -> None:
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be {what}, not {value!r:.40}")
+
+
+def _plain(value: Any) -> float:
+    return value if type(value) in (int, float) else float(value)

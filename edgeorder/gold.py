@@ -40,6 +40,8 @@ class Gold:
     where: Callable[[str], object] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.id, bool):
+            raise TypeError(f"Gold.id must be text or a whole number, not {self.id}")
         for name in ("text", "fragment"):
             if not isinstance(getattr(self, name), str | None):
                 raise TypeError(f"Gold.{name} must be text, not {getattr(self, name)!r:.60}")

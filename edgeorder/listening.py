@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -66,7 +67,10 @@ def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
     if "opentelemetry.trace" in sys.modules:  # else nobody can have asked for spans
         from edgeorder.spans import send_span
 
-        send_span(placement)
+        try:
+            send_span(placement)
+        except Exception as error:  # noqa: BLE001 - whatever processes spans, the answer goes out
+            _lost(send_span, error)
     captures = _captures.all()
     if not recorders and not captures:
         return
@@ -96,9 +100,14 @@ def record_answer(
         answer: The text; recorders that hold no texts do not get it.
         correct: Whether it was right, if somebody knows.
         recorders: Where to, beside the captures of this context: those that the placer has.
+
+    Raises:
+        TypeError: For recorders that are none, or a verdict in words: "no" would count as right.
     """
     from edgeorder.recorders import answer_now
 
+    if isinstance(correct, str | bytes):
+        raise TypeError(f"correct must be true or false, not {correct!r:.40}")
     check_recorders(recorders)
     listeners: list[Recorder] = [*recorders, *_captures.all()]
     for recorder in listeners:
@@ -119,13 +128,27 @@ def lost_records() -> dict[str, int]:
 def _lost(recorder: Recorder, error: Exception) -> None:
     import logging
 
-    # By its code, not by its address: a recorder that is made anew for every request is one, and is counted as one.
-    named = isinstance(getattr(recorder, "path", None), str | PathLike) or not hasattr(recorder, "__qualname__")
-    name = repr(recorder) if named else f"{recorder.__module__}.{recorder.__qualname__}"
+    name = _name(recorder)
     _losses[name] += 1
     if _losses[name] == 1:
         logging.getLogger("edgeorder").warning(
-            "recorder %r failed and lost a record; more of its losses are only counted, see lost_records()",
-            recorder,
+            "recorder %s failed and lost a record; more of its losses are only counted, see lost_records()",
+            name,
             exc_info=error,
         )
+
+
+def _name(recorder: Any) -> str:
+    """Return what a recorder is counted by: its file, or its code.
+
+    Not its address, nor what it was made with: one that is made anew for every request is one, and is counted as one.
+    """
+    while isinstance(recorder, partial):
+        recorder = recorder.func
+    try:
+        if isinstance(getattr(recorder, "path", None), str | PathLike):
+            return repr(recorder)
+    except Exception:  # noqa: BLE001, S110 - then it has another name
+        pass
+    code = recorder if hasattr(recorder, "__qualname__") else type(recorder)
+    return f"{code.__module__}.{code.__qualname__}"

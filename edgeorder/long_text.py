@@ -10,6 +10,7 @@ from edgeorder.errors import BudgetError
 from edgeorder.scorers.lexical import LexicalScorer
 from edgeorder.scoring import Rerank, Reranked, Scorer, as_rerank, ascore_texts, score_texts
 from edgeorder.text.units import Span
+from edgeorder.threads import in_thread
 from edgeorder.tokens import checked_counter
 from edgeorder.window import Share, share
 
@@ -99,17 +100,15 @@ async def aplace_text(
     rerank: Rerank | Scorer | None = None,
 ) -> PlacedText:
     """The same as `place_text`; neither scoring nor counting blocks the event loop."""
-    import asyncio
-
     plan, asked = _budget_of(budget, counter), as_rerank(rerank)
     while True:
         with collected() as messages:
             shared = share()
-            made = await asyncio.to_thread(_opened, text, plan, shared)
+            made = await in_thread(_opened, text, plan, shared)
             if not isinstance(made, PlacedText):
                 judge = _judge(made, query, asked)
                 reranked = None if judge is None else await ascore_texts(judge, query, made.texts, ties=False)
-                made = await asyncio.to_thread(_chosen, made, reranked)
+                made = await in_thread(_chosen, made, reranked)
         if _taken(made, shared):
             for message in messages:
                 warn(message)

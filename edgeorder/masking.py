@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MASK = "***"
+_LONGEST = 500  # characters of a message: some hold a whole page of HTML, or everything that was sent
 _SHORTEST = 7  # characters of a key; a shorter one is a placeholder, such as "none", "EMPTY" or "ollama"
 
 # What looks like a secret wherever it stands: a bearer's token, the usual prefixes of keys, a password in an address.
@@ -62,11 +63,27 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of an error without secrets, its beginning if it is long, whatever its class makes of it.
+
+    >>> message_of(ValueError("no key: Bearer sk-123456789"))
+    'no key: Bearer ***'
+    """
+    try:
+        said = masked(str(error))
+    except Exception as broken:  # noqa: BLE001 - an error that cannot even be told
+        return f"without a message ({type(broken).__name__})"
+    return said if len(said) <= _LONGEST else said[:_LONGEST] + "…"
+
+
 def presentable(error: BaseException, *secrets: Any) -> BaseException | None:
-    """Return an error that may be shown as a cause; None if it, or what led to it, holds a secret.
+    """Return an error that may be shown as a cause; None if it, or what led to it, holds a secret or cannot be told.
 
     >>> presentable(OSError("no route")), presentable(OSError("Bearer sk-123456789"))
     (OSError('no route'), None)
     """
-    texts = [f"{one} {one!r}" for one in chain(error)]
+    try:
+        texts = [f"{one} {one!r}" for one in chain(error)]
+    except Exception:  # noqa: BLE001 - whatever its class does
+        return None
     return error if all(masked(text, *secrets) == text for text in texts) else None

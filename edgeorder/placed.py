@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from edgeorder.chunk import ChunkView, Ranked
+from edgeorder.chunk import ChunkView
+from edgeorder.views import Ranked
 
 if TYPE_CHECKING:
     from edgeorder.placement import Placement

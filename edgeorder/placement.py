@@ -10,7 +10,8 @@ from edgeorder.placed import Placed
 from edgeorder.register import Numbered, Register
 from edgeorder.rendering import Block, Passage, passage_of
 from edgeorder.selecting import Dropped
-from edgeorder.settling import Settled, block_text, block_tokens, split
+from edgeorder.settled import Settled, block_text, block_tokens
+from edgeorder.settling import split
 
 if TYPE_CHECKING:
     from edgeorder.records import OrderRecord

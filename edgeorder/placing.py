@@ -22,7 +22,9 @@ from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Reranked, Scorer, ajudged, ascore, judged, score
 from edgeorder.selecting import Cut, Dedupe
-from edgeorder.settling import Room, Settled, room_of, settle
+from edgeorder.settled import Settled
+from edgeorder.settling import Room, room_of, settle
+from edgeorder.threads import in_thread
 from edgeorder.tracing import circumstances
 from edgeorder.window import drafting, share
 
@@ -107,8 +109,6 @@ async def aplace(
     recorders: Sequence[Recorder] = (),
 ) -> Placement:
     """The same as `place`; scoring, token counting and comparing texts never block the event loop."""
-    import asyncio
-
     if recorders != ():
         check_recorders(recorders)
     plan = make_plan(rank_by, rerank, dedupe, top_n, min_score, budget, reading, order, layout, prompt)
@@ -121,11 +121,11 @@ async def aplace(
     while True:
         with collected() as messages:
             shared = share()
-            call = asked if shared is None else await asyncio.to_thread(shared.call, asked)
+            call = asked if shared is None else await in_thread(shared.call, asked)
             # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
-            ranks, cuts, room, wanted = await asyncio.to_thread(_prepared, call)
+            ranks, cuts, room, wanted = await in_thread(_prepared, call)
             scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
-            settled = await asyncio.to_thread(settle, call, ranks, cuts, room, scores)
+            settled = await in_thread(settle, call, ranks, cuts, room, scores)
         if shared is None or call.circumstances.shadow or shared.taken(call, settled):
             break
     for message in messages:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import told_once
+from edgeorder.checks import share
 from edgeorder.explaining import strong_positions
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import expected_at
@@ -70,8 +71,7 @@ def predict(
     """
     if not cases or not placers:
         raise ValueError("to predict takes cases and placers, one at least of each")
-    if not 0 <= floor <= 1:
-        raise ValueError(f"floor={floor} must lie in 0..1")
+    floor = share("floor", floor)
     lists = [_list(case, seed) for case in cases]
     curves: dict[int, tuple[float, ...]] = {}
     found: list[Prediction] = []

@@ -67,6 +67,7 @@ class JsonlRecorder:
 
     Raises:
         FileNotFoundError: If the folder does not exist.
+        IsADirectoryError: If the file is a folder: every record would be lost.
         ValueError: For a size or a number below 1.
     """
 
@@ -78,9 +79,12 @@ class JsonlRecorder:
     def __post_init__(self) -> None:
         if not Path(self.path).parent.is_dir():
             raise FileNotFoundError(f"no folder {Path(self.path).parent} to write {self.path} in; make it first")
+        if Path(self.path).is_dir():
+            raise IsADirectoryError(f"{str(self.path)!r} is a folder, and records go into a file: name one in it")
         if self.max_bytes is not None:
-            whole_number("JsonlRecorder.max_bytes", self.max_bytes, least=1)
-        whole_number("JsonlRecorder.backups", self.backups, least=1)
+            most = whole_number("JsonlRecorder.max_bytes", self.max_bytes, least=1)
+            object.__setattr__(self, "max_bytes", most)
+        object.__setattr__(self, "backups", whole_number("JsonlRecorder.backups", self.backups, least=1))
 
     def __call__(self, record: OrderRecord | AnswerRecord) -> None:
         line = (record.to_json() + "\n").encode()

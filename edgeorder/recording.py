@@ -9,7 +9,7 @@ from edgeorder.chunk import ChunkView
 from edgeorder.profile import PositionProfile
 from edgeorder.ranking import as_score, descends
 from edgeorder.records import ChunkRecord, OrderRecord, StageRecord, hash_of
-from edgeorder.settling import Settled, block_tokens
+from edgeorder.settled import Settled, block_tokens
 from edgeorder.sortable import as_scalar, as_text, group_key, is_missing
 from edgeorder.text.units import Span
 

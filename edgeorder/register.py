@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from edgeorder.chunk import ChunkView, Wrapped
+from edgeorder.chunk import ChunkView
 from edgeorder.rendering import Block, Passage
 from edgeorder.sortable import as_text, is_missing
 from edgeorder.text.numerals import page_number
+from edgeorder.views import Wrapped
 
 
 class Source(NamedTuple):

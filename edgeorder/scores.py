@@ -71,15 +71,16 @@ def read_scores(name: str, found: Any, n: int) -> Said:
     given = found if isinstance(found, Scored) else Scored(found)
     values = _values(name, given.scores, n)
     left = sum(value is _LEFT or (told and value is None) for value in values)
-    if given.detail:
-        _check_detail(name, given.detail, n)
+    detail = _detail(name, given.detail, n) if given.detail else ()
     order = tuple(given.order)
     if order and sorted(order) != list(range(n)):
         raise RerankError(f"scorer {name} must order each of 0..{n - 1} once, not {order!r:.80}")
-    notes = tuple(given.notes)
+    notes = (given.notes,) if isinstance(given.notes, str) else tuple(given.notes)
+    if not all(isinstance(note, str) for note in notes) or not isinstance(given.decision, str | None):
+        raise RerankError(f"scorer {name} must say notes and decision in words: {notes!r:.80}, {given.decision!r:.40}")
     if left and not told:
         notes = (f"scorer {name} scored {n - left} of {n} texts; the others rank last",)
-    return Said([_number(value) for value in values], left, given.detail, notes, order, given.decision)
+    return Said([_number(value) for value in values], left, detail, notes, order, given.decision)
 
 
 _LEFT = object()  # a text of which nothing was said
@@ -90,6 +91,7 @@ def _values(name: str, found: Any, n: int) -> list[Any]:
     values = found.tolist() if hasattr(found, "tolist") else found
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise RerankError(f"scorer {name} must return one number for each text, not {found!r:.80}")
+    values = [value.tolist() if hasattr(value, "tolist") else value for value in values]  # an array for each text
     rows = [list(value) if isinstance(value, list | tuple) else [value] for value in values]
     widths = {len(row) for row in rows}
     if widths == {2} and all(hasattr(row[0], "__index__") and not isinstance(row[0], bool) for row in rows):
@@ -118,12 +120,13 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _check_detail(name: str, detail: Any, n: int) -> None:
+def _detail(name: str, detail: Any, n: int) -> list[Any]:
+    """Return details as they will be read again: a tuple is a list in JSON."""
     if not isinstance(detail, Sequence) or isinstance(detail, str) or len(detail) != n:
         raise RerankError(f"scorer {name} must return one detail for each of {n} texts, not {detail!r:.80}")
     import json
 
     try:
-        json.dumps(detail, allow_nan=False)
+        return json.loads(json.dumps(list(detail), allow_nan=False))  # type: ignore[no-any-return]
     except (TypeError, ValueError, RecursionError) as error:
         raise RerankError(f"scorer {name} returned a detail that is no JSON: {error}") from error

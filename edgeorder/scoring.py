@@ -4,11 +4,11 @@ import inspect
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
 from typing import Any, Literal, NamedTuple
 
 from edgeorder.alerts import warn
-from edgeorder.checks import whole_number
+from edgeorder.checks import seconds, whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import EdgeOrderWarning, RerankError, ReviewNeeded, bad_choice
 from edgeorder.guard import aguarded, guarded
@@ -65,10 +65,7 @@ class Rerank:
         if self.on_error not in ("raise", "input_order"):
             raise bad_choice("Rerank.on_error", self.on_error, ("raise", "input_order"))
         if self.timeout is not None:
-            if isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float):
-                raise TypeError(f"Rerank.timeout must be a number of seconds, not {self.timeout!r}")
-            if not (isfinite(self.timeout) and self.timeout > 0):
-                raise ValueError(f"Rerank.timeout={self.timeout} must be a positive number of seconds")
+            object.__setattr__(self, "timeout", seconds("Rerank.timeout", self.timeout))
         if len(self.keeps) != len(self.scorers) - 1:
             raise ValueError(
                 f"Rerank.keep={self.keep!r} must say how many of the best go on to the next scorer, and there are "
@@ -228,12 +225,12 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
             said = _checked(name, found, len(left), ties)
         except Exception as error:  # noqa: BLE001 - on_error decides, whatever a scorer raises
             failure = error
-        seconds = time.perf_counter() - started
+        took = time.perf_counter() - started
         if said is None:
-            return _failed(rerank, name, failure, result, seconds)
+            return _failed(rerank, name, failure, result, took)
         if isinstance(scorer, LexicalScorer) and (note := scorer.note_on(said.scores)):
             said = said._replace(notes=(*said.notes, note))
-        result = _with_stage(result, name, left, said, seconds, len(texts))
+        result = _with_stage(result, name, left, said, took, len(texts))
         left = result.stages[-1].order(left)[:keep]
     return result
 
@@ -279,9 +276,9 @@ def _failed(rerank: Rerank, name: str, error: Exception, result: Reranked, secon
     # A warning that the caller made an error, or a call for a person, is no failure of the scorer.
     if isinstance(error, EdgeOrderWarning | ReviewNeeded):
         raise error
-    from edgeorder.masking import masked, presentable
+    from edgeorder.masking import message_of, presentable
 
-    cause, message = presentable(error), masked(str(error))
+    cause, message = presentable(error), message_of(error)
     if rerank.on_error == "raise":
         if isinstance(error, RerankError | ImportError) and cause is not None:
             raise error

@@ -17,7 +17,7 @@ from edgeorder.errors import BudgetError, bad_choice
 from edgeorder.messages import MessageCounter
 from edgeorder.placement import Placement
 from edgeorder.register import Numbered, Register, Source
-from edgeorder.settling import Settled
+from edgeorder.settled import Settled
 
 Already: TypeAlias = Literal["send", "point", "drop"]
 

@@ -12,6 +12,7 @@ from edgeorder.long_text import PlacedText, aplace_text, place_text
 from edgeorder.placement import Placement
 from edgeorder.scorer import as_scorer
 from edgeorder.scoring import Rerank, Scored, Scorer, as_rerank
+from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 from edgeorder.window import window
 from langchain_edgeorder.order import EdgeOrder
@@ -137,13 +138,12 @@ class KnownScores:
 
     async def acall(self, query: str, texts: list[str]) -> Any:
         """The same, for the async methods."""
-        import asyncio
         import inspect
 
         if texts == self._texts:
             return self._found
         asked = getattr(self._scorer, "acall", None)
-        found = await asked(query, texts) if asked else await asyncio.to_thread(self._scorer, query, texts)
+        found = await asked(query, texts) if asked else await in_thread(self._scorer, query, texts)
         return await found if inspect.isawaitable(found) else found
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo
 
-from edgeorder.chunk import ChunkView, Ranked
+from edgeorder.chunk import ChunkView
+from edgeorder.views import Ranked
 
 
 def hits_first(view: ChunkView, nodes: Sequence[NodeWithScore]) -> ChunkView:

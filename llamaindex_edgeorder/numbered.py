@@ -7,10 +7,10 @@ from llama_index.core.bridge.pydantic import Field, SerializeAsAny, model_valida
 from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from typing_extensions import override
 
-from edgeorder.chunk import Wrapped
 from edgeorder.placed import Placed
 from edgeorder.placement import Placement
 from edgeorder.rendering import as_layout
+from edgeorder.views import Wrapped
 from llamaindex_edgeorder.component import Component
 from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor, query_of
 

@@ -27,7 +27,7 @@ from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
-from edgeorder.settling import block_text
+from edgeorder.settled import block_text
 
 if TYPE_CHECKING:
     import pyarrow

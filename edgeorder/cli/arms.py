@@ -10,7 +10,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.systems import AS_IS, Placer, named_placer
 from edgeorder.tokens import approximate_counter
 
-_FORM = "'NAME: key=value, key=value', or the name of an order, or as_is"
+_FORM = "'NAME: order=bookend, k=10', or the name of an order, or as_is"
 
 
 def placers(texts: Sequence[str]) -> dict[str, Placer]:

@@ -8,7 +8,7 @@ import typer
 from edgeorder.cli.arms import placers
 from edgeorder.cli.logs import AsJson, ProfileFile, placements, print_json
 from edgeorder.cli.place_table import is_table, table_rows
-from edgeorder.cli.terminal import say, show
+from edgeorder.cli.terminal import one_line, say, show
 
 
 def audit(
@@ -71,7 +71,7 @@ def audit(
             table.add_row(kind.replace("_", " "), str(found.counts[kind]), share, f"{low:.1%} to {high:.1%}")
         unknown = [row for row in found.rows if row.finding.kind == "unknown"][:1]
         worst = [f"{row.question}: {row.finding.sentence}".removeprefix(": ") for row in (*found.worst(), *unknown)]
-        show(table, *(["The worst:", *worst] if worst else []))
+        show(table, *(["The worst:", *map(one_line, worst)] if worst else []))
     if found.unplaced:
         say(f"edgeorder: the log holds no placement of {found.unplaced} of the {asked_of} questions")
     limits = (

@@ -26,10 +26,12 @@ def cases(
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage.
     """
     from edgeorder.batch.parquet import Table
+    from edgeorder.cli.writable import check_output
     from edgeorder.collecting import cases_from_log, cases_from_rows
     from edgeorder.probe.case_files import write_cases
     from edgeorder.probe.jsonl import read_json_lines
 
+    check_output(out, *log, labels)
     if is_table(log[0]):
         if labels is not None or len(log) > 1:
             raise ValueError(f"{log[0]} is a table: give it alone; its columns answers and gold are the labels")

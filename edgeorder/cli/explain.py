@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgeorder.cli.logs import AsJson, Logs, ProfileFile, entries, print_json
-from edgeorder.cli.terminal import say, show
+from edgeorder.cli.terminal import one_line, say, show
 
 if TYPE_CHECKING:
     from edgeorder.gold import GoldLike
@@ -34,6 +34,7 @@ def explain(
 
     Exit code 0: told; 1: it could not be told, in one line; 2: wrong usage. Positions in JSON count from 0.
     """
+    from edgeorder.cli.writable import check_output
     from edgeorder.explaining import explain as explained
     from edgeorder.finding import best_of
     from edgeorder.gold import Gold
@@ -48,8 +49,10 @@ def explain(
         golds.append(Gold(answers=tuple(answer)))
     if (gold is not None and not gold.strip()) or (not golds and html is None):
         raise ValueError("name the chunk that holds the answer: --gold ID, --index N or --answer TEXT")
-    records, verdict = _asked(log, trace, question)
+    if html is not None:
+        check_output(html, *log, profile)
     measured = PositionProfile.load(profile) if profile else None
+    records, verdict = _asked(log, trace, question)
     if html is not None:
         from edgeorder.showing import write_record
 
@@ -61,7 +64,8 @@ def explain(
     if as_json:
         print_json(found.to_dict())
         return
-    show(found.sentence, *([f"Answer: judged {verdict}."] if verdict else []), f"Advice: {found.advice}")
+    told = one_line(found.sentence), *([f"Answer: judged {verdict}."] if verdict else []), f"Advice: {found.advice}"
+    show(*told)
 
 
 def _asked(log: list[Path], trace: str | None, question: str | None) -> "tuple[list[OrderRecord], str]":

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from edgeorder.cli.logs import AsJson, Logs, entries, print_json
-from edgeorder.cli.terminal import show
+from edgeorder.cli.terminal import one_line, show
 from edgeorder.errors import bad_choice
 from edgeorder.records import OrderRecord
 from edgeorder.selecting import DropReason
@@ -99,7 +99,7 @@ def _table(records: list[OrderRecord]) -> Any:
             used,
             row["reason"],
         )
-        table.add_row(*map(Text, cells))
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
     return table
 
 

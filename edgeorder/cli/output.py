@@ -1,14 +1,14 @@
 """The files of a run: checked before it, written whole after it, the profile first."""
 
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgeorder.cli.terminal import say
-from edgeorder.files import beside, is_device, replacing
+from edgeorder.cli.writable import check_output
+from edgeorder.files import replacing
 from edgeorder.probe.comparison import Comparison
 from edgeorder.probe.results import ProbeResult
 
@@ -44,13 +44,10 @@ class Outputs:
         for option, path, suffixes in (("--out", self.profile, (".json",)), ("--report", self.report, _REPORTS)):
             if path and path.suffix.lower() not in suffixes:
                 raise ValueError(f"{option} {path} must end in {' or '.join(suffixes)}")
-        named = {Path(path).resolve() for path in read if path is not None}
+        named = [*read]
         for path in filter(None, (self.profile, self.data, self.report)):
-            _check_writable(path)
-            if not is_device(path):
-                if path.resolve() in named:
-                    raise ValueError(f"{path} is read or written by another option too; give it a name of its own")
-                named.add(path.resolve())
+            check_output(path, *named)
+            named.append(path)
         if self.report:
             import edgeorder.probe.report  # noqa: F401 - an hour later it would be late to find it missing
 
@@ -71,24 +68,6 @@ class Outputs:
             wanted.append((self.report, lambda path: _write_report(path, found, measured)))
         failed = [path for path, write in wanted if not _kept(path, write)]
         return not failed
-
-
-def _check_writable(path: Path) -> None:
-    try:
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"no folder {path.parent} to write {path.name} in; make it first")
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; name a file in it")
-        if not is_device(path):
-            part = beside(path.resolve())
-            part.touch()
-            part.unlink()
-        elif not os.access(path, os.W_OK):
-            raise PermissionError(f"{path} may not be written to; name another file")
-    except OSError as error:
-        if error.strerror is None:  # one of the above
-            raise
-        raise OSError(f"{path} cannot be written ({error.strerror}); name another file") from error
 
 
 def _kept(path: Path, write: Callable[[Path], object]) -> bool:

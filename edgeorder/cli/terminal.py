@@ -10,9 +10,11 @@ from typing import Any, TextIO
 
 from edgeorder.cli.masking import shown
 
+_WIDEST = 120  # columns that a table may need at the least
 _ASCII = {"–": "-", "−": "-", "—": "-", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'}
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x80-\x9f]")  # the same without the line end, and what JSON writes as it is
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -65,6 +67,8 @@ def open_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if not os.environ.get("COLUMNS", "").strip("0"):  # as in some containers; all that is laid out would be cut off
+        os.environ.pop("COLUMNS", None)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -86,21 +90,41 @@ def settle_streams() -> None:
 def say(line: str) -> None:
     """Print one line on stderr, if it can be, without secrets and without codes that a terminal would obey."""
     stream = Steady(sys.stderr)
-    stream.write(" ".join(_CONTROLS.sub(" ", shown(line)).split()) + "\n")
+    stream.write(one_line(shown(line)) + "\n")
     stream.flush()
 
 
+def one_line(text: str) -> str:
+    """Return a text that somebody else wrote, such as an id, in one line without codes that a terminal would obey."""
+    return " ".join(_CONTROLS.sub(" ", text).split())
+
+
+def _print_table(console: Any, table: Any) -> None:
+    """Print a table, as wide as it must be: squeezed into a narrow terminal it would lose letters and digits."""
+    for column in getattr(table, "columns", ()):
+        column.overflow = "fold"
+    least = console.measure(table, options=console.options.update(max_width=_WIDEST)).minimum
+    own, console.width = console.width, max(console.width, least)
+    console.print(table, highlight=False, markup=False)
+    console.width = own
+
+
 def show(*parts: object) -> None:
-    """Print tables and lines on stdout. Where that fails, a line on stderr says so, unless the reader has gone."""
+    """Print tables and lines on stdout, lines without codes that a terminal would obey.
+
+    Where that fails, a line on stderr says so, unless the reader has gone.
+    """
     from rich.console import Console
 
     stream = Steady(sys.stdout)
     try:
         console = Console(file=stream)  # type: ignore[arg-type]  # it has what rich uses of a file
         for part in parts:
-            # A line in a pipe or a file stays one, a terminal's is broken between words.
-            whole = isinstance(part, str) and not console.is_terminal
-            console.print(part, highlight=False, markup=False, soft_wrap=whole)
+            if isinstance(part, str):  # a line in a pipe or a file stays one, a terminal's is broken between words
+                whole = not console.is_terminal
+                console.print(_OBEYED.sub(" ", part), highlight=False, markup=False, soft_wrap=whole)
+            else:
+                _print_table(console, part)
         stream.flush()
     except Exception as error:  # noqa: BLE001 - the run is done and kept: nothing that is printed undoes it
         stream.broken = error

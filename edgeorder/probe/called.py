@@ -15,6 +15,7 @@ from edgeorder.http import HttpError
 from edgeorder.masking import masked, without
 from edgeorder.probe.replies import ModelError, Reply, read_answer
 from edgeorder.retries import tried
+from edgeorder.threads import own_cancellation
 
 T = TypeVar("T")
 _HOPELESS = {
@@ -81,8 +82,9 @@ class CalledModel:
 
     async def _once(self, prompt: str) -> Reply:
         try:
-            found = self._call(prompt) if iscoroutinefunction(self._call) else await in_thread(self._call, prompt)
-            return read_answer(await found if isawaitable(found) else found)
+            with own_cancellation():
+                found = self._call(prompt) if iscoroutinefunction(self._call) else await in_thread(self._call, prompt)
+                return read_answer(await found if isawaitable(found) else found)
         except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of compiled code

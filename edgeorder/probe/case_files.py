@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from edgeorder.alerts import warn
+from edgeorder.files import replacing
 from edgeorder.probe.cases import Case, CaseChunk, holds
 from edgeorder.probe.grading import has_words
 from edgeorder.probe.jsonl import read_json_lines
@@ -58,10 +59,14 @@ def read_cases(path: str | Path) -> list[Case]:
 
 
 def write_cases(path: str | Path, cases: Iterable[Case]) -> None:
-    """Write cases as JSON lines in our own form, which `read_cases` reads; packed where the path ends in `.gz`."""
+    """Write cases as JSON lines in our own form, which `read_cases` reads; packed where the path ends in `.gz`.
+
+    The file is written whole or not at all.
+    """
     path = Path(path)
     text = "".join(json.dumps(_row(case), allow_nan=False) + "\n" for case in cases)
-    path.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix.lower() == ".gz" else text.encode())
+    with replacing(path) as part:
+        part.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix.lower() == ".gz" else text.encode())
 
 
 def _case(row: Any, id: str) -> Case | None:

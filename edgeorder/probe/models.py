@@ -7,14 +7,13 @@ once. Frameworks are known by their methods and never imported.
 
 import re
 from collections.abc import Callable
-from math import inf
 from numbers import Real
 from typing import Any
 
 from pydantic import SecretStr
 
 from edgeorder.chatting import as_messages, check_forgets
-from edgeorder.checks import whole_number
+from edgeorder.checks import seconds, whole_number
 from edgeorder.masking import is_key, revealed
 from edgeorder.probe.called import CalledModel
 from edgeorder.probe.hf import HFModel, is_hf
@@ -54,7 +53,7 @@ def as_model(
             model. Where there are several tries, one may take half of them.
 
     Raises:
-        TypeError: If it is nothing that can be asked.
+        TypeError: If it is nothing that can be asked, or a timeout is no number.
         ValueError: For a number that cannot be, a base_url that is no address, or a setting that has no effect.
         ModelError: If there is no key, or one that cannot be sent.
         ImportError: If a package of the extra is not installed.
@@ -66,8 +65,8 @@ def as_model(
         max_tokens = whole_number("max_tokens", max_tokens, least=1)
     if concurrency is not None:
         concurrency = whole_number("concurrency", concurrency, least=1)
-    if timeout is not None and not 0 < timeout < inf:
-        raise ValueError(f"timeout={timeout!r} must be a number of seconds above 0")
+    if timeout is not None:
+        timeout = seconds("timeout", timeout)
     if model == "local" and base_url is None:
         from edgeorder.probe.local import LocalModel
 

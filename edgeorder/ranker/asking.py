@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from edgeorder.chatting import as_messages, check_forgets, only_chats
 from edgeorder.ranker.parsing import text_of
+from edgeorder.threads import in_thread, own_cancellation
 
 _ACCEPTED = "a LangChain chat model or LLM, a LlamaIndex LLM, or a callable from the prompt to the reply"
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete"})
@@ -62,14 +63,16 @@ def ask(llm: Any, prompt: str, schema: Mapping[str, Any]) -> Reply:
 
     Raises:
         TypeError: If the reply holds no text, or a function is async.
+        RuntimeError: If the model's own work was cancelled.
     """
-    if _is_llamaindex(llm):
-        return _read(llm.complete(prompt))
-    if _is_langchain(llm):
-        return _read(_bound(llm, schema).invoke(prompt))
-    if only_chats(llm):
-        return _read(llm.chat(as_messages(llm, prompt)))
-    reply = llm(prompt)
+    with own_cancellation():
+        if _is_llamaindex(llm):
+            return _read(llm.complete(prompt))
+        if _is_langchain(llm):
+            return _read(_bound(llm, schema).invoke(prompt))
+        if only_chats(llm):
+            return _read(llm.chat(as_messages(llm, prompt)))
+        reply = llm(prompt)
     if inspect.isawaitable(reply):
         getattr(reply, "close", lambda: None)()
         raise TypeError(f"llm {llm_name(llm)} is async: use the async methods")
@@ -78,16 +81,15 @@ def ask(llm: Any, prompt: str, schema: Mapping[str, Any]) -> Reply:
 
 async def aask(llm: Any, prompt: str, schema: Mapping[str, Any]) -> Reply:
     """The same, never blocking the event loop."""
-    import asyncio
-
-    if _is_llamaindex(llm):
-        return _read(await llm.acomplete(prompt))
-    if _is_langchain(llm):
-        return _read(await _bound(llm, schema).ainvoke(prompt))
-    if only_chats(llm):
-        return _read(await llm.achat(as_messages(llm, prompt)))
-    reply = llm(prompt) if is_async(llm) else await asyncio.to_thread(llm, prompt)
-    return _read(await reply if inspect.isawaitable(reply) else reply)
+    with own_cancellation():
+        if _is_llamaindex(llm):
+            return _read(await llm.acomplete(prompt))
+        if _is_langchain(llm):
+            return _read(await _bound(llm, schema).ainvoke(prompt))
+        if only_chats(llm):
+            return _read(await llm.achat(as_messages(llm, prompt)))
+        reply = llm(prompt) if is_async(llm) else await in_thread(llm, prompt)
+        return _read(await reply if inspect.isawaitable(reply) else reply)
 
 
 def _is_llamaindex(llm: Any) -> bool:

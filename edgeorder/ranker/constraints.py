@@ -9,9 +9,10 @@ from dataclasses import KW_ONLY, dataclass
 from math import exp2
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from edgeorder.checks import whole_number
+from edgeorder.checks import share, whole_number
 from edgeorder.ranker.days import as_day
 from edgeorder.ranker.passages import Passage
+from edgeorder.ranking import as_score
 
 Scores: TypeAlias = Sequence[float | None]
 Constraint: TypeAlias = Callable[[Sequence[Passage], Scores], Scores]
@@ -46,7 +47,7 @@ def constrained(
         order: Indices of what is ranked, best first; empty for by score.
 
     Raises:
-        ValueError: If a constraint returns another number of scores.
+        ValueError: If a constraint returns another number of scores, or one that is no number.
     """
     base = list(order) or _best_first(scores)
     # An order may know better than the scores: they are dealt out along it, with a hair's breadth between equals.
@@ -59,6 +60,8 @@ def constrained(
         after = list(constraint(passages, now))
         if len(after) != len(now):
             raise ValueError(f"constraint {constraint!r} returned {len(after)} scores for {len(now)} passages")
+        if odd := [score for score in after if score is not None and as_score(score) is None]:
+            raise ValueError(f"constraint {named(constraint)} gave {odd[0]!r:.40}, which is no score")
         left = [None if old is None else new for old, new in zip(now, after, strict=True)]
         if out := left.count(None) - now.count(None):
             notes.append(f"{named(constraint)}: {out} of {len(base)} ranked passages were taken out")
@@ -172,9 +175,7 @@ class prefer:  # noqa: N801
     def __init__(self, *, weight: float = 0.3, **values: Any) -> None:
         if not values:
             raise ValueError("prefer needs what is preferred: prefer(key=value)")
-        if not 0 <= weight <= 1:
-            raise ValueError(f"prefer(weight={weight}) must lie in 0..1")
-        self.weight = weight
+        self.weight = share("prefer(weight)", weight)
         self.values = values
 
     @property
@@ -213,6 +214,7 @@ class recency:  # noqa: N801
 
     Raises:
         ValueError: Unless the half-life is positive.
+        TypeError: If it is no number.
     """
 
     half_life: float
@@ -221,6 +223,8 @@ class recency:  # noqa: N801
     stage: ClassVar[int] = _WEIGHT
 
     def __post_init__(self) -> None:
+        if isinstance(self.half_life, str) or not hasattr(self.half_life, "__float__"):
+            raise TypeError(f"recency(half_life) must be a number of days, not {self.half_life!r:.40}")
         if not self.half_life > 0:
             raise ValueError(f"recency(half_life={self.half_life}) must be a positive number of days")
 

@@ -115,13 +115,20 @@ def ranking_cases(log: Any) -> list[RankingCase]:
     for record in read_rankings(log):
         if record.correction is None:
             continue
-        given = record.correction
-        if not isinstance(given, Mapping):
-            given = {key: len(given) - at for at, key in enumerate(given)}
-        grades = {key: int(grade) if float(grade).is_integer() else grade for key, grade in given.items()}
         texts = {one["id"]: one["text"] for one in record.passages if "text" in one}
-        cases.append(RankingCase(record.query, tuple(one["id"] for one in record.passages), grades, texts))  # type: ignore[arg-type]
+        ids = tuple(one["id"] for one in record.passages)
+        try:
+            cases.append(RankingCase(record.query, ids, _grades(record.correction), texts))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"the correction of the ranking for {record.query!r:.60} is none: {error}") from error
     return cases
+
+
+def _grades(given: Any) -> dict[str, int]:
+    """Return grades by id; of ids, best first, the first has the highest."""
+    if not isinstance(given, Mapping):
+        return {key: len(given) - at for at, key in enumerate(given)}
+    return {key: int(grade) if float(grade).is_integer() else grade for key, grade in given.items()}
 
 
 def evaluate_ranking(golden: Sequence[RankingCase], rankings: Sequence[Any], *, k: int = 10) -> Evaluation:

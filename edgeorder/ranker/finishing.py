@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from edgeorder.errors import EdgeOrderWarning
-from edgeorder.masking import masked
+from edgeorder.masking import message_of
 from edgeorder.ranker.aggregation import Combined, combine
 from edgeorder.ranker.constraints import constrained
 from edgeorder.ranker.dimensions import Dimension, Thresholds
@@ -108,7 +108,7 @@ def _by_fallback(
     except EdgeOrderWarning:  # a warning that the caller made an error
         raise
     except Exception as error:  # noqa: BLE001 - whatever a fallback raises, the input order is left
-        notes.append(f"the fallback, {fallback.name}, failed with {type(error).__name__}: {masked(str(error))[:200]}")
+        notes.append(f"the fallback, {fallback.name}, failed with {type(error).__name__}: {message_of(error)}")
         return "input order", scores, []
     known = [index for index, score in enumerate(scores) if score is not None]
     return fallback.name, scores, sorted(known, key=lambda index: -(scores[index] or 0.0))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from edgeorder.checks import whole_number
+from edgeorder.checks import share, whole_number
 from edgeorder.errors import ReviewNeeded, bad_choice
 from edgeorder.ranker.asking import Reply, aask, ask, check_llm, is_async, llm_name
 from edgeorder.ranker.dimensions import THRESHOLDS, TIERS, Dimension, Thresholds, Tier, as_dimensions
@@ -19,6 +19,7 @@ from edgeorder.ranker.session import Outcome, Session, session
 from edgeorder.ranker.showing import shuffled, windows
 from edgeorder.scores import Scored
 from edgeorder.stopping import Stop, current
+from edgeorder.threads import in_thread
 
 Asked: TypeAlias = tuple[str, Mapping[str, Any]]  # a prompt, and the schema of its reply
 Asking: TypeAlias = Generator[Asked, Reply | Exception, Outcome]
@@ -91,8 +92,8 @@ class EvidenceRanker:
             raise TypeError(f"recorders must be callables that take a RankingRecord, not {self.recorders!r:.80}")
         for name, least in (("passes", 1), ("at_once", 2), ("passage_chars", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
-        if self.review_below is not None and not 0 <= self.review_below <= 1:
-            raise ValueError(f"review_below={self.review_below} must lie in 0..1")
+        if self.review_below is not None:
+            object.__setattr__(self, "review_below", share("review_below", self.review_below))
         if self.least_tier not in TIERS:
             raise bad_choice("least_tier", self.least_tier, TIERS)
         if not (self.on_review in (None, "raise") or callable(self.on_review)):
@@ -150,7 +151,7 @@ class EvidenceRanker:
                 return await _arun(one, lambda prompt: aask(self.llm, *prompt))
 
         outcomes = await asyncio.gather(*map(outcome, self._sessions(*asked)))
-        return await asyncio.to_thread(self._finished, *asked, outcomes, *started)
+        return await in_thread(self._finished, *asked, outcomes, *started)
 
     def rank_many(self, asked: Iterable[tuple[str, Sequence[Any]]], *, concurrency: int = 4) -> list[Ranking]:
         """Rank the passages of several questions, side by side in threads.

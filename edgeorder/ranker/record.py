@@ -174,15 +174,16 @@ def build(
 def read_rankings(log: Any) -> list[RankingRecord]:
     """Return the records of rankings in a log: a JSONL file that `JsonlRecorder` wrote, or records and their dicts.
 
-    Lines of other records and lines that were never finished are passed over.
+    Lines of other records and lines that were never finished are passed over; the file may be packed with gzip.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: For a line that calls itself a ranking and is none, naming it.
+        ValueError: For a line that calls itself a ranking and is none, naming it; for a file of anything else.
     """
+    from edgeorder.logs import lines
+
     found: list[RankingRecord] = []
-    lines: Any = Path(log).read_text(encoding="utf-8").splitlines() if isinstance(log, str | Path) else log
-    for number, line in enumerate(lines, start=1):
+    for number, line in lines(log) if isinstance(log, str | Path) else enumerate(log, start=1):
         if isinstance(line, RankingRecord):
             found.append(line)
             continue
@@ -192,7 +193,32 @@ def read_rankings(log: Any) -> list[RankingRecord]:
             continue
         if isinstance(data, Mapping) and data.get("kind") == "ranking":
             try:
-                found.append(RankingRecord.from_dict(data))
-            except TypeError as error:
+                found.append(_checked(RankingRecord.from_dict(data)))
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"line {number} of the log is no ranking: {error}") from error
     return found
+
+
+def _checked(record: RankingRecord) -> RankingRecord:
+    """Return a record that was read, once others can work with it.
+
+    Raises:
+        ValueError: If a newer version wrote it, or it is not whole.
+        TypeError: For a value of another type.
+    """
+    if not isinstance(record.version, int) or record.version > VERSION:
+        raise ValueError(f"it is of version {record.version!r:.20} of the form, and {VERSION} is known; upgrade")
+    for name, parts, needs in (
+        ("passages", record.passages, ("id", str)),
+        ("ranked", record.ranked, ("index", int)),
+        ("attempts", record.attempts, ("errors", list)),
+    ):
+        for one in parts:
+            if not isinstance(one, Mapping) or not isinstance(one.get(needs[0]), needs[1]):
+                raise TypeError(f"{name} must be objects with {needs[0]}, not {one!r:.40}")
+    known = [*(one["index"] for one in record.ranked), *record.unranked]
+    if sorted(map(repr, known)) != sorted(map(repr, range(len(record.passages)))):
+        raise ValueError(f"its {len(record.passages)} passages are not each ranked or unranked, once")
+    if not isinstance(record.query, str) or not isinstance(record.correction, Mapping | list | None):
+        raise TypeError(f"query and correction cannot be {record.query!r:.40} and {record.correction!r:.40}")
+    return record

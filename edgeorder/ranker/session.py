@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from edgeorder.masking import masked
+from edgeorder.masking import message_of
 from edgeorder.ranker.asking import Reply
 from edgeorder.ranker.dimensions import Dimension
 from edgeorder.ranker.parsing import RANKED, read_reply
@@ -74,7 +74,7 @@ def session(prompt: str, shown: Mapping[str, int], dimensions: Sequence[Dimensio
         reply = yield asked
         seconds = time.perf_counter() - started
         if isinstance(reply, Exception):
-            error = f"the model failed with {type(reply).__name__}: {masked(str(reply))[:300]}"
+            error = f"the model failed with {type(reply).__name__}: {message_of(reply)}"
             attempts.append(Attempt(indices, (error,), False, None, seconds))
             continue
         read = read_reply(reply.text)

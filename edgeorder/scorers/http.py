@@ -1,15 +1,16 @@
 """Rerank servers."""
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from random import uniform
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from edgeorder.checks import seconds
 from edgeorder.errors import RerankError, bad_choice
 from edgeorder.scorers.checks import check_whole
 from edgeorder.scorers.dialects import DIALECTS, Dialect, candidates, endpoint, read_reply, request
@@ -64,7 +65,8 @@ class HttpScorer:
 
     Raises:
         ValueError: For an unknown name, an address that is none or holds credentials, or a number out of range.
-        TypeError: For a number that is not whole where it must be.
+        TypeError: For a number that is not whole where it must be, an address that is no text, or options that are no
+            fields of JSON.
         RerankError: At a call, if there is no reply in time that gives each score a text of its own.
         ImportError: At a call, if httpx2 is not installed.
 
@@ -84,14 +86,15 @@ class HttpScorer:
     stops: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.base_url, str):
+            raise TypeError(f"base_url must be text, not {self.base_url!r:.40}")
+        object.__setattr__(self, "base_url", self.base_url.strip())  # a line end comes along from files of settings
         _check_address(self.base_url)
         if self.dialect != "auto" and self.dialect not in DIALECTS:
             raise bad_choice("dialect", self.dialect, ("auto", *DIALECTS))
-        if isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float):
-            raise TypeError(f"timeout must be a number of seconds, not {self.timeout!r}")
-        if not (isfinite(self.timeout) and self.timeout > 0):
-            raise ValueError(f"timeout={self.timeout} must be a positive number of seconds")
+        object.__setattr__(self, "timeout", seconds("timeout", self.timeout))
         check_whole(self, batch_size=1, retries=0)
+        _check_options(self.options)
         if self.model is None and candidates(self.dialect, self.base_url)[0].model == "must":
             raise ValueError(f"{self.base_url} has several models: say which one, model=...")
 
@@ -226,6 +229,16 @@ def _check_address(base_url: str) -> None:
         raise ValueError(f"base_url={base_url!r} is no address of a server; it begins with https:// or http://")
     if address.query or address.fragment:
         raise ValueError("base_url ends before the question mark; fields of the request are given as options={...}")
+
+
+def _check_options(options: Any) -> None:
+    """Raise TypeError unless they can be sent: at the first call it would be late to find out."""
+    try:
+        if not all(isinstance(name, str) for name in dict(options)):
+            raise TypeError("a field has a name")
+        json.dumps(dict(options), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"options must be fields of a JSON request, not {options!r:.60}: {error}") from error
 
 
 def _bounds(asked: Request) -> dict[str, Any]:

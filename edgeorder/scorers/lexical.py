@@ -3,10 +3,13 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
+from edgeorder.errors import bad_choice
 from edgeorder.extras import optional
 from edgeorder.text.words import terms
+from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 
 NOTHING_SHARED = "the query has no word in common with any text: all scores are 0"
@@ -31,6 +34,8 @@ class LexicalScorer:
             Tamil) are stemmed in that.
 
     Raises:
+        ValueError: For a language that Snowball does not know.
+        TypeError: For a language that is no text.
         ImportError: At the first call, if bm25s or PyStemmer is not installed.
 
     >>> LexicalScorer()("refund limit", ["The limit for refunds is 50.", "Trains run daily."])[1]
@@ -38,6 +43,17 @@ class LexicalScorer:
     """
 
     language: str | None = "english"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.language, str | None):
+            raise TypeError(
+                f"LexicalScorer.language must be the name of a language, or None, not {self.language!r:.40}"
+            )
+        if self.language not in (None, "english") and find_spec("Stemmer"):
+            import Stemmer
+
+            if self.language not in (known := Stemmer.algorithms()):
+                raise bad_choice("LexicalScorer.language", self.language, known)
 
     @property
     def name(self) -> str:
@@ -72,9 +88,7 @@ class LexicalScorer:
 
     async def acall(self, query: str, texts: Sequence[str]) -> list[float]:
         """The same in a thread."""
-        import asyncio
-
-        return await asyncio.to_thread(self, query, texts)
+        return await in_thread(self, query, texts)
 
 
 class _Stems:

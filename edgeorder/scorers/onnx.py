@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,7 @@ class OnnxCrossEncoderScorer(PairScorer):
             file = first_file(self.model, _candidates(self.precision, processor_features()), self.revision)
         except MissingFileError as error:
             raise RerankError(f"{error}. Make one: edgeorder export-onnx") from None
-        whole = Tokenizer.from_file(str(first_file(self.model, ["tokenizer.json"], self.revision)))
+        whole = _read(Tokenizer.from_file, first_file(self.model, ["tokenizer.json"], self.revision))
         whole.no_padding()
         whole.no_truncation()
         window = self.max_length or self._own_window()
@@ -119,7 +119,7 @@ class OnnxCrossEncoderScorer(PairScorer):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        session = _read(onnxruntime.InferenceSession, file, options, providers=["CPUExecutionProvider"])
         inputs = frozenset(entry.name for entry in session.get_inputs())
         return _Model(session, inputs, cut, whole, window, file.name)
 
@@ -144,7 +144,7 @@ class OnnxCrossEncoderScorer(PairScorer):
             return {}
         try:
             return dict(json.loads(file.read_text(encoding="utf-8")))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise RerankError(f"{file} is damaged: {error}") from error
 
     def _model(self) -> object:
@@ -187,6 +187,18 @@ class OnnxCrossEncoderScorer(PairScorer):
         with ThreadPoolExecutor(self.threads or _processors()) as pool:
             list(pool.map(run, _batches(lengths, self.batch_size)))
         return outputs
+
+
+def _read(read: Callable[..., Any], file: Path, *args: Any, **keywords: Any) -> Any:
+    """Return what a library makes of a file.
+
+    Raises:
+        RerankError: If it cannot, naming the file: the libraries do not, and a download that was cut off is common.
+    """
+    try:
+        return read(str(file), *args, **keywords)
+    except Exception as error:
+        raise RerankError(f"{file} is damaged, or not of the kind that it should be: {error}") from error
 
 
 def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:

@@ -9,6 +9,7 @@ from typing import Any
 from edgeorder.errors import RerankError
 from edgeorder.scorers.windows import LongPassages, Pair, Reader, fitted
 from edgeorder.stopping import Stop, current, watching
+from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 
 _AT_ONCE = 1024  # pairs that are read into tokens at a time: those of a whole table would fill the memory
@@ -77,7 +78,7 @@ class PairScorer(ABC):
         stop = Stop(above=current())
         try:
             with watching(stop):
-                return await asyncio.to_thread(self, query, texts)
+                return await in_thread(self, query, texts)
         except asyncio.CancelledError:
             stop.set()
             raise

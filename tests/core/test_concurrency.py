@@ -5,7 +5,6 @@ import contextvars
 import os
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,9 @@ from typing import Any
 
 import pytest
 from counters import words
+from loops import Life
 
-from edgeorder import Budget, Chunk, EdgeOrderWarning, Prompt, Rerank, aplace, capture, place
+from edgeorder import Budget, Chunk, EdgeOrderWarning, Prompt, Rerank, aplace, capture, place, placing
 
 CHUNKS = [
     Chunk(
@@ -59,30 +59,20 @@ def test_hundreds_of_calls_finish_with_a_single_thread(settings: dict[str, Any])
     assert {placement.indices for placement in placements} == {alone.indices}
 
 
-def test_the_loop_goes_on_beside_large_chunks() -> None:
-    """Long texts are read, compared and counted away from the event loop."""
-    texts = [f"Part {number}. " + "The limit of item seven is nine euros a day. " * 450 for number in range(50)]
-
-    async def beside() -> float:
-        late, last, done = 0.0, time.perf_counter(), False
-
-        async def heartbeat() -> None:
-            nonlocal late, last
-            while not done:
-                await asyncio.sleep(0.005)
-                now = time.perf_counter()
-                late, last = max(late, now - last), now
-
-        beat = asyncio.create_task(heartbeat())
-        chunks = [Chunk(text) for text in texts]
-        for overflow in ("skip", "truncate", "stop"):
-            await aplace(chunks, query="limit", budget=Budget(20_000, overflow=overflow), dedupe="text")
-        done = True
-        await beat
-        return late
-
-    # A wide margin: the loop on a busy machine is late by itself. On the loop, these calls would take seconds.
-    assert asyncio.run(beside()) < 0.5
+async def test_the_loop_goes_on_beside_large_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are read, compared and counted away from the event loop, which answers all the while."""
+    life = Life()
+    chunks = [
+        Chunk("The limit of item seven is nine euros a day. " * (15 + part) + f"Part {part}.") for part in range(9)
+    ]
+    for step in ("_prepared", "settle"):
+        monkeypatch.setattr(placing, step, life.beside(getattr(placing, step)))
+    for overflow in ("skip", "truncate", "stop", "compress"):
+        before = life.signs
+        budget = Budget(500, life.beside(words), overflow=overflow)  # type: ignore[arg-type]
+        placement = await aplace(chunks, query="limit", budget=budget, dedupe="text", rerank=life.beside(longest))
+        assert 0 < len(placement) < 9
+        assert life.signs >= before + 8  # steps, scorer and counter, each before and after
 
 
 def test_no_warning_filter_is_changed() -> None:

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records
+from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records, record_answer
 from edgeorder.summarising import Summary
 
 CHUNKS = [Chunk(f"Passage {number} of a long list. " * 8, source="s", offset=number) for number in range(20)]
@@ -137,3 +139,64 @@ def test_a_summary_holds_no_record(tmp_path: Path) -> None:
     small = peak()
     write(str(path), 300)
     assert peak() < small * 2
+
+
+def test_a_folder_is_no_file_of_records(tmp_path: Path) -> None:
+    """Said where the recorder is made: each of its records would be lost."""
+    for path in (tmp_path, str(tmp_path), ""):
+        with pytest.raises(IsADirectoryError, match="is a folder, and records go into a file"):
+            JsonlRecorder(path)
+
+
+@pytest.mark.parametrize("word", ["no", "false", b"0"])
+def test_a_verdict_in_words_is_refused(word: str) -> None:
+    """Any of them would count as right."""
+    with pytest.raises(TypeError, match="correct must be true or false, not"):
+        record_answer("t", "answer", word)  # type: ignore[arg-type]
+
+
+def test_what_a_failing_recorder_is_made_with_is_no_name(caplog: pytest.LogCaptureFixture) -> None:
+    """One that is made anew for every request is told once, whatever it holds, and whatever its `repr` does."""
+
+    class Sink:
+        """A recorder of somebody's own."""
+
+        def __init__(self, request: str) -> None:
+            self.request = request
+
+        def __call__(self, record: OrderRecord) -> None:
+            raise OSError(self.request)
+
+    class Unprintable(Sink):
+        """One that cannot even be shown."""
+
+        path = "somewhere"
+
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    def bound(request: str, record: OrderRecord) -> None:
+        raise OSError(request)
+
+    before = lost_records()
+    for number in range(3):
+        request = f"request {number}"
+        assert len(place(CHUNKS, recorders=[Sink(request), Unprintable(request), partial(bound, request)])) == 20
+    new = {name: count for name, count in lost_records().items() if name not in before}
+    assert sorted(new.values()) == [3, 3, 3]
+    assert caplog.text.count("lost a record") == 3
+
+
+def test_what_processes_spans_never_fails_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tracer that breaks loses a span, and nothing else."""
+
+    def broken(placement: object) -> None:
+        raise RuntimeError("no exporter")
+
+    spans = ModuleType("edgeorder.spans")
+    spans.send_span = broken  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", ModuleType("opentelemetry.trace"))
+    monkeypatch.setitem(sys.modules, "edgeorder.spans", spans)
+    before = sum(lost_records().values())
+    assert len(place(CHUNKS)) == 20
+    assert sum(lost_records().values()) == before + 1

@@ -13,7 +13,7 @@ import pytest
 import edgeorder.recording
 from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, aplace, capture, log_record, place
 from edgeorder.call import Call
-from edgeorder.settling import Settled
+from edgeorder.settled import Settled
 
 
 def some_chunks() -> list[Chunk]:
@@ -128,7 +128,7 @@ def test_a_recorder_that_fails_never_fails_the_query(caplog: pytest.LogCaptureFi
 
     placement = place(some_chunks(), recorders=[broken, got.append])
     assert len(placement) == len(got[0].chunks) == 3
-    assert "recorder <function" in caplog.text
+    assert "broken failed and lost a record" in caplog.text
     assert "disk full" in caplog.text
 
 

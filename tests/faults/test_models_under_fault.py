@@ -259,3 +259,19 @@ def test_a_model_serves_one_loop_after_another(server: FaultServer) -> None:
         return list(await asyncio.gather(*(model.ask("Gold") for _ in range(5))))
 
     assert [asyncio.run(ask()) for _ in range(2)] == [[Reply("Gold")] * 5] * 2
+
+
+async def test_a_model_that_cancels_itself_is_one_that_failed() -> None:
+    """A run goes on: the reply says what happened, and nobody was cancelled."""
+
+    async def cancelling(prompt: str) -> str:
+        raise asyncio.CancelledError
+
+    def exhausted(prompt: str) -> str:
+        none: list[str] = []
+        return next(iter(none))
+
+    for call, said in ((cancelling, "its own work was cancelled"), (exhausted, "StopIteration")):
+        reply = await asyncio.wait_for(CalledModel(call, "m", pause=0.01).ask("?"), 60)
+        assert reply.finish == "error"
+        assert said in (reply.error or "")

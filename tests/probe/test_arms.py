@@ -53,7 +53,7 @@ def test_the_settings_are_those_of_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("order=bookend", "'order=bookend' has no name; write 'NAME: key=value"),
+        ("order=bookend", "'order=bookend' has no name; write 'NAME: order=bookend"),
         (": k=3", "has no name"),
         ("best", "placer='best' is not one of: as_is, auto, relevance"),
         ("x: best=3", "setting='best' is not one of: k, order"),

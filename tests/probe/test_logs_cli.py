@@ -252,3 +252,89 @@ def test_cases_and_plan_go_on_from_a_log(run: Run, log: Path, tmp_path: Path) ->
     assert rows["relevance, top 2"]["in_block"] == pytest.approx(2 / 3)
     assert "expected right" in run("plan", tmp_path / "p.json", out_file)[1]
     assert run("plan", tmp_path / "p.json", out_file, "--top-k", "0")[0] == 1
+
+
+def test_no_command_overwrites_what_it_reads(run: Run, log: Path, tmp_path: Path) -> None:
+    """A log, labels or a profile that is named as the output too is told before anything is read."""
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"question": "question 0", "answers": ["word1"]}\n')
+    before = log.read_bytes(), labels.read_bytes()
+    for arguments in (
+        ("explain", log, "--gold", "c1", "--html", log),
+        ("cases", log, "--labels", labels, "--out", labels),
+        ("cases", log, "--labels", labels, "--out", log),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (1, "")
+        assert "is read or written by another option too" in err
+    assert (log.read_bytes(), labels.read_bytes()) == before
+    code, _, err = run("cases", log, "--labels", labels, "--out", tmp_path / "no" / "cases.jsonl")
+    assert (code, "no folder" in err) == (1, True)
+
+
+def test_what_a_log_holds_is_no_command_to_a_terminal(run: Run, tmp_path: Path) -> None:
+    """Ids and reasons are text, and a line of somebody else's is one line."""
+    path, questions = tmp_path / "log.jsonl", tmp_path / "questions.jsonl"
+    odd = "\x1b]0;title\x07\x1b[2J\r\nAnswer: judged right.\x9b31m"
+    recorder = JsonlRecorder(path)
+    with trace(odd):
+        place([Chunk("a", id="a", source=odd)], query="q", recorders=[recorder])
+    questions.write_text(json.dumps({"question": "q", "gold": {"source": odd}}) + "\n")
+    for arguments in (
+        ("log", path),
+        ("log", path, "--json"),
+        ("explain", path, "--gold", odd),
+        ("audit", questions, "--log", path),
+    ):
+        code, out, err = run(*arguments)
+        assert code == 0
+        assert not set("\x1b\x07\r\x9b") & set(out + err)
+        assert not [line for line in out.splitlines() if line.startswith("Answer: judged")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ("\x1f\x8bxx", "cannot be unpacked"),
+        ("a,b\n", "the file no JSONL log"),
+        ('{"kind": "ranking", "query": "q"}\n', "line 1 of the log is no ranking"),
+    ],
+)
+def test_evaluate_reads_logs_as_the_others_do(run: Run, tmp_path: Path, lines: str, said: str) -> None:
+    """What is no log of rankings is told in one line."""
+    path = tmp_path / "rankings.jsonl"
+    path.write_bytes(lines.encode("latin-1"))
+    code, out, err = run("evaluate", path, path)
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert said in err
+
+
+@pytest.mark.parametrize("columns", ["0", "8", "30"])
+def test_a_narrow_terminal_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: Path, columns: str
+) -> None:
+    """Some containers say that they have no columns at all: what is laid out for them is still all there."""
+    monkeypatch.setattr(sys, "argv", ["edgeorder", "log", str(log), "--last", "1"])
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, _ = capfd.readouterr()
+    assert ended.value.code in (0, None)
+    assert "…" not in out
+    letters = "".join(out.split())
+    for said in ("t2", "reverse", "10of12", "3placements"):
+        assert said in letters, out
+
+
+def test_help_is_shown_where_there_are_no_columns(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And so is what was wrong with a call."""
+    monkeypatch.setenv("COLUMNS", "0")
+    for arguments, code, said in ((["diff", "--help"], 0, "Positions count from 1"), (["diff", "-n", "0"], 2, "Error")):
+        monkeypatch.setattr(sys, "argv", ["edgeorder", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+        assert said in "".join(capfd.readouterr())

@@ -1,5 +1,7 @@
 """Scoring by words alone."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,3 +73,11 @@ def test_any_text_is_scored(query: str, texts: list[str]) -> None:
     scores = LexicalScorer()(query, texts)
     assert len(scores) == len(texts)
     assert all(0 <= score < float("inf") for score in scores)
+
+
+@pytest.mark.parametrize(("language", "error"), [("klingon", ValueError), ("English", ValueError), (5, TypeError)])
+def test_a_language_that_is_none_is_named_with_those_that_are(language: Any, error: type[Exception]) -> None:
+    """Where the scorer is made."""
+    with pytest.raises(error, match=r"LexicalScorer\.language.*(english|None)"):
+        LexicalScorer(language)
+    assert LexicalScorer("german")("Zug", ["Züge fahren.", "Rückgabe"])[0] > 0
