@@ -61,9 +61,13 @@ def retriever_tool(
                 async with window(register=Register()):
                     await placer.aplace(nodes, query)
             nodes = list(nodes)  # as they came, whatever placed them before
-        shown = [] if already == "send" else await _texts(ctx, query)
         async with conversation(ctx) as (register, turn), turn:
-            async with window(register=register, already=already, shown=shown):
+            if placer.shadow:
+                numbering = window(register=register, draft=True)
+            else:
+                seen = [] if already == "send" else await _texts(ctx, query)
+                numbering = window(register=register, already=already, shown=seen)
+            async with numbering:
                 placement = await shows.aplace(nodes, query)
             content = said(placement)
         found = numbered(nodes, placement, whole=True)

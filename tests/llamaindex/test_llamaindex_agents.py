@@ -271,6 +271,22 @@ async def test_a_shadowed_search_shows_what_was_found(placed: bool) -> None:
     assert [[chunk.id for chunk in record.placed] for record in records if record.shadow] == [["A"]]
 
 
+async def test_a_shadowed_search_takes_nothing_from_a_window() -> None:
+    """In a window that is nearly full all nodes are shown as they were found; what would be done is recorded, once."""
+    llm = Scripted(calling("ABC"), saying("So [3]."))
+    tool = retriever_tool(Letters(), EdgeOrderPostprocessor(shadow=True, **PLAIN), already="point")
+    agent = FunctionAgent(tools=[tool], llm=llm, streaming=False)
+    with capture() as records:
+        async with window(2) as around:
+            result = await agent.run("Why?")
+    assert re.findall(r"^\[(\d)\] (\w)$", results(llm.seen[-1])[0], re.MULTILINE) == list(
+        zip("123", "ABC", strict=True)
+    )
+    assert [node.node_id for node in cited(result)] == ["C"]
+    assert around.left == 2
+    assert [record.shadow for record in records] == [True]
+
+
 async def test_placements_are_saved_with_the_context() -> None:
     """A placement goes through the context's JSON and is the same placement afterwards."""
     agent = agent_of(Scripted())
