@@ -31,9 +31,8 @@ def warn(message: str) -> None:
         frame = _caller()
         registry = frame.f_globals.setdefault("__warningregistry__", {})
         module = str(frame.f_globals.get("__name__"))
-        warnings.warn_explicit(
-            message, EdgeOrderWarning, frame.f_code.co_filename, frame.f_lineno, module, registry, frame.f_globals
-        )
+        # Not with the globals: of what is typed or given by -c they name a loader that has no source, and raises.
+        warnings.warn_explicit(message, EdgeOrderWarning, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 @contextmanager

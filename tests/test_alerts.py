@@ -1,6 +1,8 @@
 """A warning points at the caller's line, whatever framework stands between: Python shows it once for each such line."""
 
 import linecache
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -105,3 +107,15 @@ def test_each_place_is_told_once() -> None:
             placer().invoke(DOCUMENTS)
         (placer() | len).invoke(DOCUMENTS)
     assert len([one for one in caught if NO_SCORES in str(one.message)]) == 2
+
+
+@pytest.mark.parametrize("way", ["-c", "-"])
+def test_what_is_typed_is_warned_as_well(way: str) -> None:
+    """A program without a file, as `python -c`, a pipe and the prompt of Python have it, is a caller like any other."""
+    program = "from edgeorder.alerts import warn\nwarn('heard')\nprint('went on')\n"
+    command = [sys.executable, way, *([program] if way == "-c" else [])]
+    run = subprocess.run(
+        command, input="" if way == "-c" else program, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (run.returncode, run.stdout) == (0, "went on\n"), run.stderr
+    assert "EdgeOrderWarning: heard" in run.stderr
