@@ -1,6 +1,5 @@
 """Tools for agents that keep the window and the numbers of a conversation: one searches, one asks a query engine."""
 
-import asyncio
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -11,6 +10,7 @@ from llama_index.core.tools import FunctionTool, ToolOutput
 from llama_index.core.workflow import Context
 
 from edgeorder.register import Register
+from edgeorder.threads import in_thread
 from edgeorder.window import Already, said, window
 from llamaindex_edgeorder.conversation import conversation
 from llamaindex_edgeorder.history import history_of
@@ -132,7 +132,7 @@ async def _texts(ctx: Context, query: str) -> list[str]:
     messages: list[Any] = []
     memory = await ctx.store.get("memory", default=None)
     if memory is not None:
-        messages += (await asyncio.to_thread(history_of, memory, query, None))[0]
+        messages += (await in_thread(history_of, memory, query, None))[0]
     for key in _HELD:
         messages += await ctx.store.get(key, default=[])
     return [
