@@ -143,7 +143,7 @@ def plain(value: object) -> object:
 
 def is_missing(value: object) -> bool:
     """Say whether a value is None, NaN, NaT or `pandas.NA`; it never fails."""
-    if value is None or isinstance(value, str):
+    if value is None or issubclass(type(value), str):  # not by `isinstance`, which asks the value
         return value is None
     try:
         return _is_missing(value)

@@ -135,10 +135,9 @@ def test_a_summary_holds_no_record(tmp_path: Path) -> None:
         return most
 
     write(str(path), 100)
-    peak()
-    small = peak()
+    small = min(peak() for _ in range(4))  # what is loaded or cached at first does not count
     write(str(path), 300)
-    assert peak() < small * 2
+    assert min(peak() for _ in range(4)) < small * 2
 
 
 def test_a_folder_is_no_file_of_records(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ class TestEngines:
         llm = Scripted(calls(("search", "A"), ("ask", "B")), calls(("search", "BA")), saying("So."))
         agent = FunctionAgent(tools=[retriever_tool(Letters(), PLACER), ask], llm=llm, streaming=False)
         await agent.run("Why?")
-        assert "no route" in results(llm.seen[-1])[1]
+        assert sum("no route" in text for text in results(llm.seen[-1])) == 1  # the calls end in any order
         assert numbers(llm.seen[-1])[-1] == [2, 1]
 
 
