@@ -1,5 +1,6 @@
 """Whatever stands in metadata, chunks are placed and recorded: "never an exception" is meant."""
 
+import gc
 import json
 import random
 from typing import Any
@@ -26,6 +27,12 @@ LAYOUTS = st.sampled_from(["plain", "numbered", "xml"])
 
 quick = settings(max_examples=60, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_leftovers() -> None:
+    """Drop what earlier tests left in cycles: a loop that goes in the midst of a deep value has no stack to end."""
+    gc.collect()
 
 
 def check(placement: Placement, n: int) -> None:
