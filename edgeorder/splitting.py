@@ -11,8 +11,9 @@ _LABEL_LINE = r"^\[(\d{1,9})\][^\n]*(?:\n|\Z)"  # a pointer has no line below
 _FIELDS = "|".join(name for name in TAGS if not name.startswith("document"))
 _ELEMENT = (
     rf'<document index="(\d{{1,9}})">\n(?:<(?:{_FIELDS})>[^\n]*\n)*+<document_content>\n'
-    # No passage holds such a tag of ours: what is no block is read once, too.
-    r"((?:[^<]|<(?!/?document(?:s|_content)?(?![\w-])))*+)(?<=\n)</document_content>\n</document>"
+    # No passage holds such a tag of ours: what is no block is read once, too. What may stand behind a name is ASCII:
+    # of other signs neutralising asks what they look like, and `<document` before one may be the beginning of a word.
+    r"((?:[^<]|<(?!/?document(?:s|_content)?[ \t\n\r>/]))*+)(?<=\n)</document_content>\n</document>"
 )
 
 

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgeorder import Chunk, Layout, place
@@ -307,6 +307,7 @@ def test_restored_takes_back_what_neutral_did(text: str, kinds: Any) -> None:
 
 @settings(max_examples=250, deadline=None)
 @given(bodies=st.lists(NASTY, min_size=1, max_size=4), field=NASTY, style=st.sampled_from(["numbered", "xml"]))
+@example(bodies=["<document\u200ba", "</document_content\U0001f130", "<documents\x1fa"], field="", style="xml")
 def test_split_block_inverts_rendering(bodies: list[str], field: str, style: StyleName) -> None:
     """Whatever the bodies and a title, the block has one label or element for each and reads back exactly."""
     chunks = [Chunk(bodies[0], title=field), *map(Chunk, bodies[1:])]
