@@ -92,8 +92,8 @@ class LongText:
         filling.left = room
         for numbers, part in ((reversed(self._bearing), _TAIL), (self._bearing, _HEAD)):
             others = filling.left - part * room
-            for count, number in enumerate(numbers):
-                kept_back = others if count else 0  # one unit stays whatever it needs, more only of this part
+            for taken, number in enumerate(numbers):
+                kept_back = others if taken else 0  # one unit stays whatever it needs, more only of this part
                 filling.left -= kept_back
                 added = filling.add(0, number)
                 filling.left += kept_back
