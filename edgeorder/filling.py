@@ -86,6 +86,8 @@ class Filling:
         """Let a unit stay, with all that it needs, if there is room for it."""
         pieces = self.pieces[chunk]
         stay = self.stays.get(chunk, set())
+        if len(stay) == len(pieces.units):  # whole since an earlier unit: most of a long chunk's come after that
+            return True
         before = self.costs.get(chunk, -self.between)
         cost = self.costs.get(chunk, pieces.around + pieces.mark + self.slack[chunk])
         added = []

@@ -55,7 +55,7 @@ def runs_of_spans(view: ChunkView, indices: Sequence[int], spans: Sequence[Span]
                 runs.append([at])
             continue
         if run and gap <= GAP:
-            shared = view.source_text(indices[whose])[start - first :][: stop - start] if gap < 0 else ""
+            shared = view.source_text(indices[whose])[start - first : stop - first] if gap < 0 else ""
             if not view.source_text(indices[at]).startswith(shared):
                 return None
             run.append(at)

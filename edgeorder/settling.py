@@ -187,7 +187,7 @@ def _passed_over(packer: Packer, load: Load, left: int) -> Sequence[int]:
     """Return the ranks that the walk weighed and did not keep, where they may take the tokens left."""
     if not packer.fills or left < 1 or len(load.kept) == load.walked:
         return ()
-    weights, ranking, kept = packer.scale.weights, packer.scale.ranking, load.kept
+    weights, ranking, kept = packer.scale.weights, packer.scale.ranking, frozenset(load.kept)
     return [r for r in packer.ranks[: load.walked] if weights.get(ranking[r], left + 1) <= left and r not in kept]
 
 

@@ -36,11 +36,12 @@ def combine(outcomes: Sequence[Outcome], dimensions: Sequence[Dimension]) -> Com
     for outcome in outcomes:
         if outcome.status == "fallback":
             continue
-        ranked = [outcome.shown[label] for label in outcome.checked.judged]
-        replies.append((ranked, [index for index in outcome.shown.values() if index not in set(ranked)]))
+        judgements = outcome.checked.judged
+        ranked = [outcome.shown[label] for label in judgements]
+        replies.append((ranked, [index for label, index in outcome.shown.items() if label not in judgements]))
         for index in outcome.shown.values():
             seen[index] = seen.get(index, 0) + 1
-        for label, one in outcome.checked.judged.items():
+        for label, one in judgements.items():
             said.setdefault(outcome.shown[label], []).append(one)
     judged = {index: _mean(ones, dimensions) for index, ones in sorted(said.items()) if 2 * len(ones) >= seen[index]}
     if len(replies) == 1:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -143,8 +144,6 @@ def _spans(text: str, start: int = 0) -> tuple[list[tuple[int, int, int]], int |
 
 def _parsed(piece: str) -> tuple[Any, str]:
     """Return the value of a balanced piece, or why it has none."""
-    if not piece:
-        return None, f"the reply nests more than {_DEEPEST} levels deep"
     try:
         return json.loads(piece, object_pairs_hook=_fields, parse_constant=_no_constant, strict=False), ""
     except _TwiceError as error:
@@ -182,11 +181,11 @@ class _TwiceError(ValueError):
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise _TwiceError(f"the JSON names {twice!r:.40} twice in one object")
-    return dict(pairs)
+    return found
 
 
 def _no_constant(name: str) -> Any:

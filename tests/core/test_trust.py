@@ -228,3 +228,22 @@ def test_the_work_is_linear_in_the_chunks() -> None:
         ]
         place(chunks, order="relevance")
         assert Counting.asked <= n
+
+
+def test_chunks_inside_a_long_one_are_compared_with_their_part_of_it() -> None:
+    """A parent chunk is not copied for each of its children."""
+
+    class Copied(str):
+        characters = 0
+
+        def __getitem__(self, key: Any) -> str:
+            found = super().__getitem__(key)
+            type(self).characters += len(found)
+            return found
+
+    parent = Copied(TEXT[:20_000])
+    children = [Chunk(parent[at : at + 100], source="s", offset=at, end=at + 100) for at in range(0, len(parent), 200)]
+    Copied.characters = 0
+    placement = place([Chunk(parent, source="s", offset=0, end=len(parent)), *children], order="relevance")
+    assert sorted(placement.indices) == [*range(len(children) + 1)]
+    assert Copied.characters <= len(parent)

@@ -360,6 +360,19 @@ def test_any_json_is_read_or_refused(data: Any) -> None:
     assert ranking.scores == ranker.rank("what is the limit?", TEXTS).scores
 
 
+def test_a_name_that_comes_twice_among_many_is_found_in_one_pass() -> None:
+    """Four times the names in one object take about four times as long."""
+    import time
+
+    def cost(n: int) -> float:
+        names = ", ".join(f'"n{number}": 1' for number in (*range(n), n - 1))
+        start = time.process_time()
+        assert "names 'n" in read_reply(f'{{"ranked_passages": [], {names}}}').error
+        return time.process_time() - start
+
+    assert min(cost(8000) for _ in range(2)) < 8 * min(cost(2000) for _ in range(2)) + 0.05
+
+
 @pytest.mark.parametrize("piece", ["{", "[", '{"', '"', "{ ", "<think>", "</think>", "}", "\\", '{"a": "', "[ ]", "'"])
 def test_reading_is_linear(piece: str) -> None:
     """Four times the text takes no more than a few times as long."""
