@@ -1,6 +1,7 @@
 """Who listens: recorders given to a call, and captures open in the current context."""
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -70,7 +71,7 @@ def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
         try:
             send_span(placement)
         except Exception as error:  # noqa: BLE001 - whatever processes spans, the answer goes out
-            _lost(send_span, error)
+            lost(send_span, error)
     captures = _captures.all()
     if not recorders and not captures:
         return
@@ -87,7 +88,7 @@ def deliver(placement: Placement, recorders: Sequence[Recorder]) -> None:
                 with_text = build_record(placement.call, placement.settled, text=True)
             recorder(with_text)
         except Exception as error:  # noqa: BLE001 - whatever a recorder does, the answer goes out
-            _lost(recorder, error)
+            lost(recorder, error)
 
 
 def record_answer(
@@ -114,23 +115,28 @@ def record_answer(
         try:
             recorder(answer_now(trace_id, answer if getattr(recorder, "text", False) else None, correct))
         except Exception as error:  # noqa: BLE001 - as above
-            _lost(recorder, error)
+            lost(recorder, error)
 
 
 _losses: Counter[str] = Counter()
+_counting = threading.Lock()
 
 
 def lost_records() -> dict[str, int]:
     """Return how many records each recorder of this process lost, by its name; only the first loss is warned of."""
-    return dict(_losses)
+    with _counting:
+        return dict(_losses)
 
 
-def _lost(recorder: Recorder, error: Exception) -> None:
+def lost(recorder: Recorder, error: Exception) -> None:
+    """Count a record that a recorder lost, and warn of its first."""
     import logging
 
     name = _name(recorder)
-    _losses[name] += 1
-    if _losses[name] == 1:
+    with _counting:
+        _losses[name] += 1
+        first = _losses[name] == 1
+    if first:
         logging.getLogger("edgeorder").warning(
             "recorder %s failed and lost a record; more of its losses are only counted, see lost_records()",
             name,

@@ -94,12 +94,12 @@ class Register:
 
     def cited(self, answer: str) -> tuple[int, ...]:
         """Return the numbers that an answer cites and that the register knows, in the order of the citations."""
-        numbers = [source.number for source in self._sources.values()]
+        numbers = [source.number for source in self._all()]
         return Block("", passages=tuple(Passage(number, number, "") for number in numbers)).cited(answer)
 
     def sources(self, numbers: Iterable[int] | None = None) -> tuple[Source, ...]:
         """Return the chunks of these numbers, in this order; all by number without any. Unknown ones are left out."""
-        known = {source.number: source for source in self._sources.values()}
+        known = {source.number: source for source in self._all()}
         return tuple(known[number] for number in (sorted(known) if numbers is None else numbers) if number in known)
 
     def known(self, keys: Iterable[str]) -> dict[str, int]:
@@ -128,7 +128,7 @@ class Register:
 
     def update(self, other: "Register | Mapping[str, Any]") -> None:
         """Add the chunks of another register, or of its JSON, that this one does not know."""
-        self.add((other if isinstance(other, Register) else Register.from_dict(other))._sources)
+        self.add(dict((other if isinstance(other, Register) else Register.from_dict(other))._sources))
 
     def adopt(self, other: "Register") -> None:
         """Add the chunks of another register that this one does not know, but those whose number means another here."""
@@ -139,6 +139,10 @@ class Register:
                     self._sources[key] = source
                     taken.add(source.number)
                     self._free = max(self._free, source.number + self._step)
+
+    def _all(self) -> list[Source]:
+        """Return all chunks, copied in one step: other threads may add some while they are read."""
+        return list(self._sources.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values: a chunk by its key, with its number and what labels say of it."""

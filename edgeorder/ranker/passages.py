@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
 from edgeorder.chunk import Chunk
+from edgeorder.records import hash_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Passage:
     @property
     def hash(self) -> str:
         """`sha256:` and the start of the hash of the text."""
-        return "sha256:" + sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hash_of(self.text)
 
 
 def as_passages(items: Sequence[Any]) -> list[Passage]:

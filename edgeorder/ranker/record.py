@@ -4,15 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgeorder import masking
+from edgeorder.listening import lost
+from edgeorder.masking import masked
 from edgeorder.ranker.asking import llm_name
 from edgeorder.ranker.constraints import named
 from edgeorder.ranker.passages import Passage
 from edgeorder.ranker.ranking import Ranking
+from edgeorder.records import hash_of
 
 if TYPE_CHECKING:
     from edgeorder.ranker.ranker import EvidenceRanker
@@ -117,14 +118,12 @@ class RankingRecord:
 def record_ranking(
     ranker: "EvidenceRanker", ranking: Ranking, passages: Sequence[Passage], at: float, seconds: float
 ) -> None:
-    """Hand the record of a ranking to the ranker's recorders. One that fails is logged; it never fails the ranking."""
+    """Hand the record of a ranking to the ranker's recorders. One that fails never fails the ranking."""
     for recorder in ranker.recorders:
         try:
             recorder(build(ranker, ranking, passages, at, seconds, text=bool(getattr(recorder, "text", False))))
-        except Exception:
-            import logging
-
-            logging.getLogger("edgeorder").warning("recorder %r failed", recorder, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - whatever a recorder does, the ranking goes out
+            lost(recorder, error)
 
 
 def build(
@@ -143,9 +142,9 @@ def build(
     counted = [attempt.tokens for attempt in ranking.attempts if attempt.tokens is not None]
     attempts = [asdict(attempt) for attempt in ranking.attempts]
     for attempt in attempts:
-        attempt["reply"] = masking.masked(attempt["reply"]) if text and attempt["reply"] is not None else None
+        attempt["reply"] = masked(attempt["reply"]) if text and attempt["reply"] is not None else None
     return RankingRecord(
-        query=ranking.query if text else "sha256:" + sha256(ranking.query.encode("utf-8", "replace")).hexdigest()[:16],
+        query=ranking.query if text else hash_of(ranking.query),
         passages=tuple({"id": one.key, "hash": one.hash, **({"text": one.text} if text else {})} for one in passages),
         ranked=tuple(asdict(one) for one in ranking.ranked),
         unranked=ranking.unranked,

@@ -16,11 +16,13 @@ def loaded(key: Hashable, load: Callable[[], Any]) -> Any:
             return _models[key]
         lock = _loading.setdefault(key, threading.Lock())
     with lock:
-        if key not in _models:
-            model = load()
-            with _guard:
-                _models[key] = model
-        return _models[key]
+        with _guard:
+            if key in _models:
+                return _models[key]
+        model = load()
+        with _guard:
+            _models[key] = model
+        return model  # which may have been forgotten again
 
 
 def clear_models() -> None:

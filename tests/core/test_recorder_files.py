@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from edgeorder import Chunk, JsonlRecorder, OrderRecord, lost_records, place, read_records, record_answer
+from edgeorder import Chunk, JsonlRecorder, OrderRecord, listening, lost_records, place, read_records, record_answer
 from edgeorder.summarising import Summary
 
 CHUNKS = [Chunk(f"Passage {number} of a long list. " * 8, source="s", offset=number) for number in range(20)]
@@ -118,6 +119,37 @@ def test_one_warning_and_a_count_of_what_was_lost(tmp_path: Path, caplog: pytest
     new = {name: count - before.get(name, 0) for name, count in lost_records().items() if name not in before}
     assert sorted(new.values()) == [5, 5]
     assert caplog.text.count("lost a record") == 2
+
+
+def test_losses_of_many_threads_are_all_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """However they interleave, there is one warning, and no loss is missing."""
+
+    def failing(record: OrderRecord) -> None:
+        raise OSError("no space left")
+
+    def counted(name: str) -> int:
+        failing.__qualname__ = name
+        start = threading.Barrier(4)
+
+        def lose() -> None:
+            start.wait()
+            for _ in range(50):
+                listening.lost(failing, OSError())
+
+        threads = [threading.Thread(target=lose) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return lost_records()[f"{__name__}.{name}"]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert {counted(f"threads {number}") for number in range(100)} == {200}
+    finally:
+        sys.setswitchinterval(interval)
+    assert caplog.text.count("lost a record") == 100
 
 
 def test_a_summary_holds_no_record(tmp_path: Path) -> None:

@@ -283,6 +283,33 @@ class TestWhatItKnows:
         assert one == two
         assert repr(one) == "Register(3 chunks, next number 4)"
 
+    @pytest.mark.parametrize(
+        "look",
+        [
+            Register.sources,
+            lambda register: register.cited("[1]"),
+            lambda register: Register().update(register),
+            lambda register: Register().adopt(register),
+            Register.to_dict,
+            Register.branch,
+        ],
+        ids=["sources", "cited", "update", "adopt", "to_dict", "branch"],
+    )
+    def test_others_may_add_while_it_is_read(self, look):
+        """Nobody who reads a register fails for what another thread adds just then."""
+        register = Register()
+
+        class Meanwhile(Source):
+            """A chunk at whose number the other thread gets its turn."""
+
+            @property
+            def number(self):
+                register._sources[f"other {len(register)}"] = Source(len(register) + 1)
+                return self[0]
+
+        register._sources = {key: Meanwhile(number) for number, key in enumerate("ab", start=1)}
+        look(register)
+
     @given(st.lists(st.tuples(st.text("ABCDE", max_size=4), st.booleans()), max_size=6))
     def test_adopt(self, searches):
         """What another register knows is known here from then on; a number that means another chunk stays with that."""

@@ -376,7 +376,7 @@ def test_rows_that_come_back_in_any_order_take_time_in_proportion() -> None:
             order = [*filling.pieces[0].candidates]
             Random(0).shuffle(order)
             start = time.process_time()
-            assert all([filling.add(0, row) for row in order])
+            assert all(filling.add(0, row) for row in order)
             times.append(time.process_time() - start)
         return min(times)
 

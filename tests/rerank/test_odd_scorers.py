@@ -11,6 +11,7 @@ import pytest
 from edgeorder import Budget, Chunk, EdgeOrderWarning, OrderRecord, Placement, Rerank, RerankError, aplace, place
 from edgeorder.checks import seconds, share
 from edgeorder.masking import message_of, presentable
+from edgeorder.scorers import models
 from edgeorder.scores import Scored
 
 ABC = [Chunk(text) for text in ("alpha", "beta", "gamma")]
@@ -182,3 +183,17 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert (seconds("name", np.float32(2.5)), seconds("name", np.int64(3))) == (2.5, 3.0)
     assert type(Rerank(len, timeout=np.int64(3)).timeout) is float  # type: ignore[arg-type]
     assert type(share("name", np.float64(0.5))) is float
+
+
+def test_models_that_are_forgotten_while_one_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever loaded it gets it, and the next one loads it anew."""
+
+    class Forgotten(dict[Any, Any]):
+        """Models of which another thread forgets each as soon as it is there."""
+
+        def __setitem__(self, key: Any, model: Any) -> None:
+            super().__setitem__(key, model)
+            self.clear()
+
+    monkeypatch.setattr(models, "_models", Forgotten())
+    assert [models.loaded("key", lambda number=number: number) for number in (1, 2)] == [1, 2]

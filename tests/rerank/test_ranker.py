@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 from replies import Model, Reader, reply, row, shown
 
-from edgeorder import Chunk, JsonlRecorder, Rerank, aplace, place
+from edgeorder import Chunk, JsonlRecorder, Rerank, aplace, lost_records, place
 from edgeorder.ranker.aggregation import central
 from edgeorder.rerank import (
     Dimension,
@@ -593,13 +593,16 @@ class TestRecords:
         assert kept[0].attempts[1]["reply"] is None
 
     def test_a_recorder_that_fails_fails_no_ranking(self, caplog: pytest.LogCaptureFixture) -> None:
-        """It is logged."""
+        """What it lost is counted, and its first loss is logged, as for placements."""
 
         def broken(record: Any) -> None:
             raise OSError("disk full")
 
-        assert EvidenceRanker(Reader(judge), recorders=[broken]).rank(QUERY, TEXTS).status == "ok"
-        assert "recorder" in caplog.text
+        before = sum(lost_records().values())
+        for _ in range(3):
+            assert EvidenceRanker(Reader(judge), recorders=[broken]).rank(QUERY, TEXTS).status == "ok"
+        assert caplog.text.count("lost a record") == 1
+        assert sum(lost_records().values()) == before + 3
 
     def test_other_lines_of_a_log_are_passed_over(self, tmp_path: Path) -> None:
         """Orders, and what was never finished."""
