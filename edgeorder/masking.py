@@ -37,10 +37,12 @@ def masked(text: str, *secrets: Any) -> str:
 
 def without(text: str, *secrets: Any) -> str:
     """Return a text without the secrets that are known, also as JSON writes them: for what a server answered."""
+    written: set[str] = set()
     for secret in secrets:
         plain = revealed(secret).strip()
-        for written in {plain, json.dumps(plain)[1:-1], plain.replace("/", "\\/")} - {""}:
-            text = text.replace(written, MASK)
+        written |= {plain, json.dumps(plain)[1:-1], plain.replace("/", "\\/")} - {""}
+    for one in sorted(written, key=len, reverse=True):  # one may begin with another, and would leave its end behind
+        text = text.replace(one, MASK)
     return text
 
 

@@ -38,3 +38,9 @@ def test_a_placeholder_is_no_key() -> None:
     assert [is_key(value) for value in (None, "", "none", "EMPTY", "ollama", KEY, SecretStr(KEY))] == [False] * 5 + [
         True
     ] * 2
+
+
+def test_a_key_that_begins_with_another_is_masked_whole() -> None:
+    short, long = "key-4711-abc", "key-4711-abc-of-the-other"
+    for secrets in ((short, long), (long, short)):
+        assert without(f"{long} and {short}", *secrets) == "*** and ***"
