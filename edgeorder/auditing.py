@@ -268,7 +268,9 @@ def _labelled(row: Mapping[str, Any]) -> Question:
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
-    named: list[Any] = [one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one)]
+    named: list[Any] = [
+        one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one) and one != ""
+    ]
     golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
     if answers:
         golds = [

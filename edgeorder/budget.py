@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from edgeorder.checks import whole_number
+from edgeorder.checks import check_number, whole_number
 from edgeorder.chunk import TokenCounter
 from edgeorder.compressing import Compress
 from edgeorder.errors import BudgetError, bad_choice
@@ -88,7 +88,9 @@ class Budget:
 
         Raises:
             ValueError: If the model does not know its window, or for a share out of range.
+            TypeError: For a share that is no number.
         """
+        check_number("share", share)
         if not 0 < share <= 1:
             raise ValueError(f"share={share!r} must be above 0 and at most 1")
         return cls(max(1, int(_window_of(model) * share)), **settings)

@@ -42,7 +42,7 @@ def seconds(name: str, value: Any) -> float:
         TypeError: If it is no number.
         ValueError: If it is not positive, or longer than any wait.
     """
-    _check_number(name, value, "a number of seconds")
+    check_number(name, value, "a number of seconds")
     if not 0 < value <= _LONGEST:
         raise ValueError(f"{name}={value!s:.40} must be a positive number of seconds, of at most {_LONGEST:g}")
     return _plain(value)
@@ -59,13 +59,14 @@ def share(name: str, value: Any) -> float:
         TypeError: If it is no number.
         ValueError: If it lies outside.
     """
-    _check_number(name, value, "a number in 0..1")
+    check_number(name, value, "a number in 0..1")
     if not 0 <= value <= 1:
         raise ValueError(f"{name}={value!s:.40} must lie in 0..1")
     return _plain(value)
 
 
-def _check_number(name: str, value: Any, what: str) -> None:
+def check_number(name: str, value: Any, what: str = "a number") -> None:
+    """Raise TypeError, naming the value and what it should be, unless it is a number; a bool or a text is none."""
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be {what}, not {value!r:.40}")
 

@@ -5,7 +5,7 @@ piece of its text needs a record that holds texts, or the texts themselves.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
 from edgeorder.errors import bad_choice
@@ -54,9 +54,9 @@ class Gold:
         object.__setattr__(self, "answers", tuple(self.answers))
         if not all(isinstance(alias, str) for alias in self.answers):
             raise TypeError(f"Gold.answers must be a list of texts, not {self.answers!r:.60}")
-        if self == _NOTHING:
+        if all(getattr(self, one.name) == one.default for one in fields(self)):
             raise ValueError("a gold chunk needs an id, a text, a source, an index, a fragment, answers or a predicate")
-        if self.fragment and not self.fragment.strip():
+        if self.fragment is not None and not self.fragment.strip():
             raise ValueError(f"Gold.fragment={self.fragment!r} is blank: it tells no chunk from another")
         if self.index is not None and self.index < 0:
             raise ValueError(f"Gold.index={self.index} must be at least 0")
@@ -88,11 +88,6 @@ class Gold:
         from edgeorder.probe.grading import contains
 
         return any(contains(body, alias) for alias in self.answers)
-
-
-_NOTHING = object.__new__(Gold)
-for _field in Gold.__dataclass_fields__.values():
-    object.__setattr__(_NOTHING, _field.name, _field.default)
 
 
 def aliases_of(answers: object) -> tuple[str, ...]:

@@ -126,8 +126,14 @@ def checked_permutation(order: Order, n: int) -> list[int]:
 
     Raises:
         ValueError: If it is not a permutation of `range(n)`; a chunk would be lost or repeated.
+        Exception: Whatever the order raises.
     """
-    ranks = [index(rank) for rank in order(n)]
-    if sorted(ranks) != list(range(n)):
-        raise ValueError(f"order {order_name(order)!r} gave {ranks} for n={n}, which is no permutation of 0..{n - 1}")
-    return ranks
+    given, cause = order(n), None
+    try:
+        given = [index(rank) for rank in given]
+        if sorted(given) == list(range(n)):
+            return given
+    except TypeError as error:  # nothing that holds ranks, or ranks that are no whole numbers
+        cause = error
+    name = order_name(order)
+    raise ValueError(f"order {name!r} gave {given!r} for n={n}, which is no permutation of 0..{n - 1}") from cause

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from edgeorder.checks import share
+
 if TYPE_CHECKING:
     from edgeorder.auditing import Audit
 
@@ -29,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("edgeorder", "audit of retrieved chunks")
     for name, kinds in _LIMITS.items():
         group.addoption(
-            f"--edgeorder-max-{name.replace('_', '-')}",
+            _option(name),
             type=float,
             default=None,
             metavar="SHARE",
@@ -37,11 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
+def _option(name: str) -> str:
+    return f"--edgeorder-max-{name.replace('_', '-')}"
+
+
 @pytest.fixture
 def edgeorder_audit(request: pytest.FixtureRequest) -> "Callable[..., Audit]":
     """Return `audit(retriever, placer, cases, max_weak=..., ...)`, which fails the test beyond a threshold.
 
-    A threshold given to the call goes before that of the command line.
+    A threshold given to the call goes before that of the command line; one outside 0..1, such as 10 for 10 %, raises
+    `ValueError`: nothing would ever miss it.
     """
 
     def run(retriever: Any, placer: Any, cases: Iterable[Any], *, profile: Any = None, **limits: float) -> "Audit":
@@ -52,11 +59,13 @@ def edgeorder_audit(request: pytest.FixtureRequest) -> "Callable[..., Audit]":
             raise TypeError(
                 f"no threshold {sorted(unknown)}; there are: {', '.join(f'max_{name}' for name in _LIMITS)}"
             )
+        given = {name: limits.get(f"max_{name}", request.config.getoption(_option(name))) for name in _LIMITS}
+        allowed = {name: share(f"max_{name}", most) for name, most in given.items() if most is not None}
         found = audit(retriever, placer, cases, profile=profile)
         missed = []
-        for name, kinds in _LIMITS.items():
-            most = limits.get(f"max_{name}", request.config.getoption(f"--edgeorder-max-{name.replace('_', '-')}"))
-            if most is not None and found.share(*kinds) > most:
+        for name, most in allowed.items():
+            kinds = _LIMITS[name]
+            if found.share(*kinds) > most:
                 low, high = found.interval(*kinds)
                 missed.append(f"{name}: {found.share(*kinds):.1%} (95 % {low:.1%} to {high:.1%}), at most {most:.1%}")
         if missed:

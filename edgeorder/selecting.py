@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any, Literal, TypeAlias
 
 from edgeorder.alerts import warn
-from edgeorder.checks import whole_number
+from edgeorder.checks import check_number, whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.ranking import indices_at
@@ -14,7 +14,6 @@ from edgeorder.sortable import group_key
 
 Dedupe: TypeAlias = Literal["off", "id", "text", "near"] | Callable[[Any], object]
 DropReason: TypeAlias = Literal["budget", "top_n", "min_score", "duplicate", "already"]
-
 
 Cut: TypeAlias = tuple[int, int, DropReason, int | None, int | None]
 """The fields of a `Dropped`: a plain tuple while the stages run, since a tight budget drops hundreds."""
@@ -60,7 +59,7 @@ def check_top_n(top_n: object) -> int | None:
     return top_n
 
 
-def check_min_score(min_score: object) -> float | None:
+def check_min_score(min_score: Any) -> float | None:
     """Return `min_score` as a plain float, or None.
 
     Raises:
@@ -69,8 +68,7 @@ def check_min_score(min_score: object) -> float | None:
     """
     if min_score is None:
         return None
-    if isinstance(min_score, bool | str) or not hasattr(min_score, "__float__"):
-        raise TypeError(f"min_score must be a number, not {min_score!r}")
+    check_number("min_score", min_score)
     number = float(min_score)
     if isnan(number):
         raise ValueError("min_score=nan compares with nothing; use a number, or None for no limit")

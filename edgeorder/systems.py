@@ -7,6 +7,7 @@ places is a callable, has `place` (both adapters), or is a dict of the keywords 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from edgeorder.checks import whole_number
 from edgeorder.chunk import Chunk
 from edgeorder.errors import bad_choice
 from edgeorder.orders import ORDERS
@@ -42,14 +43,15 @@ def placing_with(placer: Placer) -> Callable[[Sequence[Any], str], Placement]:
     """Return a placer as a callable; None is `place` by its defaults. A dict's `k` cuts to the best k before.
 
     Raises:
-        ValueError: For an unknown name.
-        TypeError: If it places nothing.
+        ValueError: For an unknown name, or settings that `place` does not take; for a `k` below 1.
+        TypeError: If it places nothing; for a `k` that is no whole number.
     """
     if isinstance(placer, str):
         placer = named_placer(placer)
     if placer is None or isinstance(placer, Mapping):
         settings = dict(placer or {})
-        k = settings.pop("k", None)
+        if (k := settings.pop("k", None)) is not None:
+            k = whole_number("k", k, least=1, what="a whole number of chunks")
         make_plan(**settings)  # a mistake in it is said before anything is retrieved
         return lambda items, question: place(items[:k], query=question, **settings)
     if callable(method := getattr(placer, "place", None)):
@@ -74,5 +76,4 @@ def placing_chunks(placer: Placer) -> Callable[[Sequence[Chunk], str], Placement
     """Return a placer that takes chunks: an adapter's settings serve too, without its framework's objects."""
     if callable(keywords := getattr(placer, "keywords", None)):
         placer = keywords()
-    placed = placing_with(placer)
-    return lambda chunks, question: placed(chunks, question)
+    return placing_with(placer)

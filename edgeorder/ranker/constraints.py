@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from math import exp2
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from edgeorder.checks import share, whole_number
+from edgeorder.checks import check_number, share, whole_number
 from edgeorder.ranker.days import as_day
 from edgeorder.ranker.passages import Passage
 from edgeorder.ranking import as_score
@@ -223,8 +223,7 @@ class recency:  # noqa: N801
     stage: ClassVar[int] = _WEIGHT
 
     def __post_init__(self) -> None:
-        if isinstance(self.half_life, str) or not hasattr(self.half_life, "__float__"):
-            raise TypeError(f"recency(half_life) must be a number of days, not {self.half_life!r:.40}")
+        check_number("recency(half_life)", self.half_life, "a number of days")
         if not self.half_life > 0:
             raise ValueError(f"recency(half_life={self.half_life}) must be a positive number of days")
 

@@ -139,6 +139,7 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         ([], "no question"),
         ([{"gold": "c1"}], "question 1 has no 'question'"),
         ([{"question": "q"}], "has neither 'gold' nor 'answers'"),
+        ([{"question": "q", "gold": ""}], "has neither 'gold' nor 'answers'"),
         ([{"question": "q", "answers": [None]}], "has neither 'gold' nor 'answers'"),
         ([{"question": "q", "chunks": ["a"]}], "has neither 'gold' nor 'answers'"),
         ([{"question": 5, "gold": "x"}], "question 1: question must be text, not 5"),
@@ -189,6 +190,10 @@ def test_retrievers_and_placers_of_every_kind() -> None:
         audit(3, None, asked)
     with pytest.raises(TypeError, match="a placer is"):
         audit(Invoked(), 3, asked)
+    with pytest.raises(ValueError, match="k=-1 must be at least 1"):  # it would leave out the last one
+        audit(Invoked(), {"k": -1}, asked)
+    with pytest.raises(TypeError, match="k must be a whole number of chunks, not '3'"):
+        audit(Invoked(), {"k": "3"}, asked)
     with pytest.raises(ValueError, match="placer='best' is not one of: as_is"):
         audit(Invoked(), "best", asked)
 
@@ -204,12 +209,15 @@ def test_the_pytest_fixture_fails_beyond_a_threshold(pytester: Any) -> None:
             assert len(edgeorder_audit(lambda q: CHUNKS, "as_is", ASKED).rows) == 4
         def test_by_argument(edgeorder_audit):
             edgeorder_audit(lambda q: CHUNKS, "as_is", ASKED, max_weak=0.2, max_lost=0.5)
+        def test_by_percent(edgeorder_audit):
+            edgeorder_audit(lambda q: CHUNKS, "as_is", ASKED, max_weak=20)
         """
     )
     installed = any(point.name == "edgeorder" for point in entry_points(group="pytest11"))
     plugin = ["-p", "no:asyncio", *([] if installed else ["-p", "edgeorder.pytest_plugin"])]
     done = pytester.runpytest_inprocess(*plugin, "--edgeorder-max-lost", "0.2")
-    done.assert_outcomes(failed=2)
+    done.assert_outcomes(failed=3)
+    done.stdout.fnmatch_lines(["*ValueError: max_weak=20 must lie in 0..1*"])
     done.stdout.fnmatch_lines(["*lost: 25.0% (95 % 4.6% to 69.9%), at most 20.0%*", "*'q99': c99 was not among*"])
     done.stdout.fnmatch_lines(["*weak: 25.0%*at most 20.0%*"])
     pytester.runpytest_inprocess(*plugin, "-k", "option").assert_outcomes(passed=1)

@@ -238,6 +238,7 @@ def test_a_finding_is_data() -> None:
         (lambda r: Gold(index=True), TypeError, "Gold.index must be a whole number"),
         (lambda r: Gold(index=-1), ValueError, "Gold.index=-1 must be at least 0"),
         (lambda r: Gold(fragment=" "), ValueError, "is blank: it tells no chunk from another"),
+        (lambda r: Gold(fragment=""), ValueError, "is blank: it tells no chunk from another"),
         (lambda r: Gold(answers=("?",)), ValueError, "has neither letters nor digits"),
     ],
 )

@@ -252,3 +252,9 @@ class TestForModel:
         """A share is above 0 and at most 1."""
         with pytest.raises(ValueError, match="must be above 0 and at most 1"):
             Budget.for_model(self.Chat(), share)
+
+    @pytest.mark.parametrize("share", ["half", True, None])
+    def test_no_share(self, share):
+        """What is no number is named."""
+        with pytest.raises(TypeError, match=f"share must be a number, not {share!r}"):
+            Budget.for_model(self.Chat(), share)

@@ -84,6 +84,17 @@ def test_a_custom_order_that_is_no_permutation_is_refused(ranks: list[int]) -> N
         place([Chunk(text) for text in "ABC"], order=lambda n: ranks)
 
 
+@pytest.mark.parametrize(("given", "shown"), [(None, "None"), (3, "3"), ([0.0, 2.0, 1.0], r"\[0.0, 2.0, 1.0\]")])
+def test_what_an_order_gives_is_shown_whatever_it_is(given: object, shown: str) -> None:
+    """So is what holds no ranks at all, as of a function that forgets to return them."""
+
+    def mine(n: int) -> object:
+        return given
+
+    with pytest.raises(ValueError, match=f"order 'mine' gave {shown} for n=3, which is no permutation"):
+        place([Chunk(text) for text in "ABC"], order=mine)  # type: ignore[arg-type]
+
+
 def test_an_order_may_carry_a_name_of_its_own() -> None:
     """An object with a `name`, as a measured profile has, is recorded under it."""
 
