@@ -6,7 +6,6 @@ without, that is assumed, and said to be.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import exp
 from typing import Any
 
 from edgeorder.finding import Finding, best_of
@@ -15,6 +14,7 @@ from edgeorder.orders import ORDERS, by_accuracy
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import expected_at
 from edgeorder.records import ChunkRecord, OrderRecord, hash_of
+from edgeorder.scores import sigmoid
 
 ALIKE = 0.02
 """Accuracy that a position may lack to the best one and still be strong."""
@@ -110,7 +110,7 @@ class _Block:
 
     def of(self, gold: Gold, chunk: ChunkRecord, by: str) -> Finding:
         """Return what became of a chunk."""
-        name = str(gold) if by == "id" else f"{gold}, {chunk.id}" if by == "source" else f"{gold}"
+        name = str(gold) if by == "id" else f"{gold}, {chunk.id}" if by == "source" else str(gold)
         found = Finding(
             "unknown",
             str(gold),
@@ -152,38 +152,26 @@ class _Block:
     def _dropped(self, found: Finding, named: str, chunk: ChunkRecord) -> Finding:
         found = replace(found, finding="dropped", reason=chunk.dropped, duplicate_of=chunk.duplicate_of)
         if chunk.dropped == "duplicate":
-            kept = self.record.chunks[chunk.duplicate_of] if chunk.duplicate_of is not None else None
-            where = (
-                ""
-                if kept is None
-                else f" of {kept.id} (rank {kept.rank}), which "
-                + (
-                    f"sat at position {kept.position + 1} of {self.n}"
-                    if kept.position is not None
-                    else "was dropped too"
-                )
-            )
             return replace(
                 found,
-                sentence=f"{named} was dropped as a duplicate{where}.",
+                sentence=f"{named} was dropped as a duplicate{self._kept_instead(chunk)}.",
                 advice="Where the texts are alike, look for the one that was kept; else use dedupe='text' or 'off'.",
             )
         if chunk.dropped == "top_n":
             most = self.record.top_n
             over = None if most is None else chunk.rank - most
+            told = "" if over is None else f", {over} rank{'s' * (over != 1)} too low"
             return replace(
                 found,
                 by=over,
                 unit="ranks",
-                sentence=f"{named} was dropped by top_n={most}"
-                + (f", {over} ranks too low" if over is not None else "")
-                + ".",
+                sentence=f"{named} was dropped by top_n={most}{told}.",
                 advice=f"Use top_n={chunk.rank} or more, or a reranker that ranks it higher.",
             )
         if chunk.dropped == "min_score":
             score = chunk.score if chunk.rerank_score is None else chunk.rerank_score
             if score is not None and self.record.scale == "sigmoid":
-                score = 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
+                score = sigmoid(score)
             least = self.record.min_score
             lack = None if score is None or least is None else least - score
             told = "" if lack is None else f": it scores {score:.6g}, {lack:.3g} too little"
@@ -195,6 +183,14 @@ class _Block:
                 advice="Lower min_score" + ("" if score is None else f" to {score:.6g} or less") + ", or rerank.",
             )
         return self._over_budget(found, named, chunk)
+
+    def _kept_instead(self, chunk: ChunkRecord) -> str:
+        """Return in words which chunk was kept in place of a duplicate, and where it is; empty if that is not known."""
+        if chunk.duplicate_of is None:
+            return ""
+        kept = self.record.chunks[chunk.duplicate_of]
+        where = "was dropped too" if kept.position is None else f"sat at position {kept.position + 1} of {self.n}"
+        return f" of {kept.id} (rank {kept.rank}), which {where}"
 
     def _over_budget(self, found: Finding, named: str, chunk: ChunkRecord) -> Finding:
         record, tokens, left = self.record, chunk.tokens, self.record.left

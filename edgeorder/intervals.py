@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
+
+_Z = 1.959963984540054  # standard deviations of a normal distribution that 95 % lie within
 
 
-def wilson(right: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share, 0..1 (Wilson, JASA 1927); all of 0..1 for n = 0.
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval for a share, 0..1 (Wilson, JASA 1927); all of 0..1 for n = 0.
 
     Raises:
         ValueError: Unless 0 <= right <= n.
@@ -18,8 +19,9 @@ def wilson(right: int, n: int, level: float = 0.95) -> tuple[float, float]:
         raise ValueError(f"{right} right of {n}")
     if n == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    middle, width = (right + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(right * (n - right) / n + z * z / 4)
+    square = _Z * _Z
+    middle = (right + square / 2) / (n + square)
+    width = _Z / (n + square) * math.sqrt(right * (n - right) / n + square / 4)
     return max(middle - width, 0.0), min(middle + width, 1.0)
 
 

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from math import exp
 from typing import Any, NamedTuple, TypeAlias
 
 from edgeorder.errors import RerankError
@@ -80,7 +81,7 @@ def read_scores(name: str, found: Any, n: int) -> Said:
         raise RerankError(f"scorer {name} must say notes and decision in words: {notes!r:.80}, {given.decision!r:.40}")
     if left and not told:
         notes = (f"scorer {name} scored {n - left} of {n} texts; the others rank last",)
-    return Said([_number(value) for value in values], left, detail, notes, order, given.decision)
+    return Said([as_score(value) for value in values], left, detail, notes, order, given.decision)
 
 
 _LEFT = object()  # a text of which nothing was said
@@ -113,11 +114,13 @@ def _by_index(name: str, pairs: Sequence[tuple[int, Any]], n: int) -> list[Any]:
     return [by_index.get(index, _LEFT) for index in range(n)]
 
 
-def _number(value: Any) -> float | None:
-    try:
-        return as_score(value)
-    except (ArithmeticError, TypeError, ValueError):  # too large for a float, or a number that refuses
-        return None
+def sigmoid(score: float) -> float:
+    """Return a raw score as 0..1, 0 as a half; no score is too large for it.
+
+    >>> sigmoid(0.0), sigmoid(1000.0), sigmoid(-1000.0)
+    (0.5, 1.0, 0.0)
+    """
+    return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
 
 
 def _detail(name: str, detail: Any, n: int) -> list[Any]:

@@ -4,7 +4,6 @@ import inspect
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from math import exp
 from typing import Any, Literal, NamedTuple
 
 from edgeorder.alerts import warn
@@ -17,7 +16,7 @@ from edgeorder.reranked import Reranked as Reranked
 from edgeorder.reranked import Stage
 from edgeorder.scorer import as_scorer, scorer_name
 from edgeorder.scorers.lexical import LexicalScorer
-from edgeorder.scores import Said, read_scores
+from edgeorder.scores import Said, read_scores, sigmoid
 from edgeorder.scores import Scored as Scored
 from edgeorder.scores import Scorer as Scorer
 from edgeorder.stopping import Stop, current
@@ -102,9 +101,7 @@ class Rerank:
 
     def scaled(self, score: float | None) -> float | None:
         """Return a raw score on the scale that `min_score` is given in."""
-        if score is None or self.scale != "sigmoid":
-            return score
-        return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
+        return score if score is None or self.scale != "sigmoid" else sigmoid(score)
 
 
 def as_rerank(rerank: Rerank | Scorer | None) -> Rerank | None:
@@ -112,14 +109,14 @@ def as_rerank(rerank: Rerank | Scorer | None) -> Rerank | None:
     return rerank if rerank is None or isinstance(rerank, Rerank) else Rerank(rerank)
 
 
-def score(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
+def score(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
     """Score every chunk's body for the query, see `score_texts`."""
-    return score_texts(rerank, query, [view.text(index) for index in range(len(view))], ties=ties)
+    return score_texts(rerank, query, [view.text(index) for index in range(len(view))])
 
 
-async def ascore(rerank: Rerank, query: str | None, view: ChunkView, *, ties: bool = True) -> Reranked:
+async def ascore(rerank: Rerank, query: str | None, view: ChunkView) -> Reranked:
     """The same, never blocking the event loop, see `ascore_texts`."""
-    return await ascore_texts(rerank, query, [view.text(index) for index in range(len(view))], ties=ties)
+    return await ascore_texts(rerank, query, [view.text(index) for index in range(len(view))])
 
 
 def judged(rerank: Rerank | None, query: str | None, texts: Sequence[str]) -> Sequence[float | None]:

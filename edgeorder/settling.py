@@ -77,7 +77,6 @@ def settle(
     cuts: Sequence[Cut] = (),
     room: Room | None = None,
     scores: Sequence[float | None] = (),
-    first: int = 1,
 ) -> Settled:
     """Return what becomes of the ranks that are left.
 
@@ -87,7 +86,6 @@ def settle(
         cuts: What was left out before.
         room: Their room; None for as much as they need.
         scores: Of the texts that the room's packer wanted.
-        first: The citation number of the passage at the head.
 
     Raises:
         BudgetError: With `overflow="error"`, if a chunk does not fit.
@@ -97,11 +95,11 @@ def settle(
         arrangement, echo = arrange(call, ranks, {}), call.plan.layout.echo
         indices = indices_at(call.ranking, arrangement.ranks)
         echoes = repeated(indices, indices_at(call.ranking, ranks[:echo])) if echo else ()
-        return Settled(indices, arrangement, cuts, {}, {}, echoes, first, None)
-    trial = _within(call, room, scores, first)
+        return Settled(indices, arrangement, cuts, {}, {}, echoes, 1, None)
+    trial = _within(call, room, scores, 1)
     out = [*cuts, *_over(room.packer, trial.load)]
     out.sort(key=itemgetter(1))
-    return _settled(room, trial, out, first)
+    return _settled(room, trial, out, 1)
 
 
 class _Trial(NamedTuple):

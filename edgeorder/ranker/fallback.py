@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import sqrt, tanh
+from math import sqrt
 from typing import Any, NamedTuple
 
-from edgeorder.scores import read_scores
+from edgeorder.scores import read_scores, sigmoid
 
 _ACCEPTED = (
     'None, "bm25", "input_order", a scorer of edgeorder.rerank, a LangChain Embeddings, a LlamaIndex BaseEmbedding, or '
@@ -86,6 +86,6 @@ def _squashed(scorer: Any) -> Callable[[str, list[str]], Sequence[float | None]]
     def score(query: str, texts: list[str]) -> Sequence[float | None]:
         name = str(getattr(scorer, "name", type(scorer).__qualname__))
         found = read_scores(name, scorer(query, texts), len(texts)).scores
-        return [None if value is None else (1 + tanh(value / 2)) / 2 for value in found]  # the sigmoid
+        return [None if value is None else sigmoid(value) for value in found]
 
     return score

@@ -65,7 +65,7 @@ class Reader:
 
     @cached_property
     def paragraph_ends(self) -> Sequence[int]:
-        """For each line, the first blank one after it."""
+        """For each line, the first blank one from it on: itself where it is blank."""
         after, ends = len(self.lines), []
         for line in range(len(self.lines) - 1, -1, -1):
             if self.blank[line]:
@@ -108,10 +108,10 @@ class Reader:
             self.prose(stop)
         return line + 1
 
-    def prose(self, stop: int, needs: tuple[int, ...] = ()) -> None:
+    def prose(self, stop: int) -> None:
         """Add what reaches up to a position as sentences."""
         for end in self.ends(self.text, self.at, stop):
-            self.add(end, "sentence", needs)
+            self.add(end, "sentence")
 
     def whole(self, stop: int, kind: Kind, needs: tuple[int, ...], long: int) -> int:
         """Add an item or a turn: as one unit, or if it is long as sentences that need its first one."""

@@ -178,6 +178,7 @@ def test_dropped_says_the_records_word_and_by_how_much() -> None:
     found = explain(record_of(scored, top_n=3), "c5")
     assert (found.finding, found.reason, found.by, found.unit, found.kind) == ("dropped", "top_n", 3, "ranks", "cut")
     assert "top_n=6 or more" in found.advice
+    assert explain(record_of(scored, top_n=5), "c5").sentence.endswith("top_n=5, 1 rank too low.")
     found = explain(record_of(scored, min_score=0.65), "c5")
     assert (found.reason, found.by, found.unit) == ("min_score", pytest.approx(0.15), "score")
     found = explain(record_of(scored, budget=Budget(35, words)), "c3")
