@@ -11,8 +11,8 @@ from edgeorder.text.units import Unit
 from edgeorder.text.words import grapheme_start, grapheme_stop
 
 _HEAD, _TAIL = 0.2, 0.3  # of the room; what went wrong stands at the end
-_LARGEST = 0.2  # of the room that one unit may need,
-_LINE = 30  # tokens that it may need at least, up to half of the room: a line stays whole
+_LARGEST = 0.2  # of the room that one unit may need
+_LINE = 30  # tokens that it may need even so, up to half of the room: a line stays whole
 _ROUNDS = 4  # of counting what was chosen by estimate, and choosing again
 _BESIDE = frozenset({"frame", "header", "blank"})  # come with others, not by themselves
 

@@ -9,7 +9,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
 from edgeorder.ranking import RankBy, check_rank_by
 from edgeorder.reading import Reading, check_reading
-from edgeorder.rendering import PLAIN, Layout, Style, as_layout
+from edgeorder.rendering import Layout, Style, as_layout
 from edgeorder.scoring import Rerank, Scorer, as_rerank
 from edgeorder.selecting import Dedupe, check_dedupe, check_min_score, check_top_n
 
@@ -63,17 +63,16 @@ def make_plan(
         )
     if min_score is not None and rank_by == "distance" and rerank is None:
         raise ValueError("min_score needs scores where higher is better, and rank_by='distance' says lower is")
-    layout = PLAIN if layout is None else as_layout(layout)
-    prompt = None if prompt is None else as_prompt(prompt)
+    layout, prompt = as_layout(layout), as_prompt(prompt)
     if prompt is not None and "weak_slots" in prompt.instructions and layout.style == "plain":
         raise ValueError("instruction 'weak_slots' names passages by number: use layout='numbered' or 'xml'")
     return Plan(
         rank_by,
-        None if rerank is None else as_rerank(rerank),
+        as_rerank(rerank),
         dedupe,
-        None if top_n is None else check_top_n(top_n),
-        None if min_score is None else check_min_score(min_score),
-        None if budget is None else as_budget(budget),
+        check_top_n(top_n),
+        check_min_score(min_score),
+        as_budget(budget),
         reading,
         order,
         layout,

@@ -23,6 +23,50 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
         text: Whether the bodies are stored.
     """
     view, plan, reranked, weighed = call.view, call.plan, call.reranked, settled.weighed
+    scores = [as_score(score) for score in view.scores()]
+    budget = plan.budget
+    auto = plan.order if isinstance(plan.order, Auto) else Auto()
+    measured = plan.order if isinstance(plan.order, PositionProfile) else None
+    return OrderRecord(
+        order=settled.arrangement.order,
+        reason=settled.arrangement.reason,
+        chunks=_chunks(call, settled, scores, text=text),
+        budget=budget.tokens if budget else None,
+        room=weighed.room if weighed else None,
+        tokens=block_tokens(call, settled),
+        prompt_tokens=weighed.tokens if weighed and plan.prompt else None,
+        counter=weighed.counter.name if weighed else None,
+        left=weighed.left if weighed else None,
+        ended=weighed.ended if weighed else None,
+        scorer=plan.rerank.name if plan.rerank and call.scores else None,
+        stages=tuple(
+            StageRecord(
+                stage.scorer,
+                tuple(stage.scores.get(index) for index in range(len(view))),
+                stage.failure,
+                round(stage.seconds, 6),
+            )
+            for stage in (reranked.stages if reranked else ())
+        ),
+        decision=reranked.decision if reranked else None,
+        notes=tuple(_notes(call, settled, scores)),
+        overflow=str(getattr(budget.overflow, "__name__", budget.overflow)) if budget else None,
+        top_n=plan.top_n,
+        min_score=plan.min_score,
+        scale=plan.rerank.scale or "raw" if plan.min_score is not None and plan.rerank and call.scores else None,
+        short=auto.is_short(view, settled.indices, settled.texts),
+        expected=expected_at(measured, len(settled.indices)) if measured else (),
+        shadow=call.circumstances.shadow,
+        trace_id=call.circumstances.trace_id,
+        query_id=hash_of(call.query) if call.query else None,
+        query=call.query or None if text else None,
+        time=datetime.fromtimestamp(call.time, UTC).isoformat(),
+    )
+
+
+def _chunks(call: Call, settled: Settled, scores: Sequence[float | None], *, text: bool) -> tuple[ChunkRecord, ...]:
+    """Return what became of each chunk, by input index; `scores` are the retriever's."""
+    view, reranked, texts = call.view, call.reranked, settled.texts
     position_of = {index: position for position, index in enumerate(settled.indices)}
     number_of = dict(zip(settled.indices, view.numbers(settled.indices, settled.first), strict=True))
     cut_of = {index: (reason, duplicate_of) for index, _, reason, _, duplicate_of in settled.cuts}
@@ -31,10 +75,8 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
         for number, unit in enumerate((unit for unit in settled.arrangement.units or () if len(unit) > 1), start=1)
         for rank in unit
     }
-    scores = [as_score(score) for score in view.scores()]
-    weights = weighed.weights if weighed else {}
-    sources = view.sources(range(len(view)))
-    texts, echoes = settled.texts, frozenset(settled.echoes)
+    weights = settled.weighed.weights if settled.weighed else {}
+    sources, echoes = view.sources(range(len(view))), frozenset(settled.echoes)
     spans = _spans_of(view) if text else None
     chunks: list[ChunkRecord | None] = [None] * len(view)
     for rank, index in enumerate(call.ranking, start=1):
@@ -67,44 +109,7 @@ def build_record(call: Call, settled: Settled, *, text: bool = False) -> OrderRe
             echoed=index in echoes,
             hash=mark if named else None,
         )
-    budget = plan.budget
-    auto = plan.order if isinstance(plan.order, Auto) else Auto()
-    measured = plan.order if isinstance(plan.order, PositionProfile) else None
-    return OrderRecord(
-        order=settled.arrangement.order,
-        reason=settled.arrangement.reason,
-        chunks=tuple(chunk for chunk in chunks if chunk is not None),
-        budget=budget.tokens if budget else None,
-        room=weighed.room if weighed else None,
-        tokens=block_tokens(call, settled),
-        prompt_tokens=weighed.tokens if weighed and plan.prompt else None,
-        counter=weighed.counter.name if weighed else None,
-        left=weighed.left if weighed else None,
-        ended=weighed.ended if weighed else None,
-        scorer=plan.rerank.name if plan.rerank and call.scores else None,
-        stages=tuple(
-            StageRecord(
-                stage.scorer,
-                tuple(stage.scores.get(index) for index in range(len(view))),
-                stage.failure,
-                round(stage.seconds, 6),
-            )
-            for stage in (reranked.stages if reranked else ())
-        ),
-        decision=reranked.decision if reranked else None,
-        notes=tuple(_notes(call, settled, scores)),
-        overflow=str(getattr(budget.overflow, "__name__", budget.overflow)) if budget else None,
-        top_n=plan.top_n,
-        min_score=plan.min_score,
-        scale=plan.rerank.scale or "raw" if plan.min_score is not None and plan.rerank and call.scores else None,
-        short=auto.is_short(view, settled.indices, texts),
-        expected=expected_at(measured, len(settled.indices)) if measured else (),
-        shadow=call.circumstances.shadow,
-        trace_id=call.circumstances.trace_id,
-        query_id=hash_of(call.query) if call.query else None,
-        query=call.query or None if text else None,
-        time=datetime.fromtimestamp(call.time, UTC).isoformat(),
-    )
+    return tuple(chunk for chunk in chunks if chunk is not None)
 
 
 def _notes(call: Call, settled: Settled, scores: Sequence[float | None]) -> Iterator[str]:

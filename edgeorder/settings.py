@@ -58,9 +58,9 @@ def to_plain(value: object, where: str) -> Any:
     return value
 
 
-def _setting(load: Callable[[Any], object] = lambda value: value) -> tuple[PlainValidator]:
+def _setting(load: Callable[[Any], object] = lambda value: value) -> PlainValidator:
     """Return how a field is checked (by `place` itself, later) and loaded."""
-    return (PlainValidator(load),)
+    return PlainValidator(load)
 
 
 def _from_dict(kind: type) -> Callable[[Any], object]:
@@ -96,7 +96,7 @@ def _recorders_from_plain(value: Any) -> object:
 
 
 _KEYS = ("score_key", "source_key", "section_key", "offset_key", "end_key", "title_key", "date_key", "page_key")
-KeyField: TypeAlias = Annotated[Key | None, *_setting(_tuple_of_list)]
+KeyField: TypeAlias = Annotated[Key | None, _setting(_tuple_of_list)]
 
 
 class PlacementSettings(BaseModel):
@@ -104,36 +104,36 @@ class PlacementSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
-    rank_by: Annotated[RankBy, *_setting()] = Field(
+    rank_by: Annotated[RankBy, _setting()] = Field(
         default="input", description='"input", "score", "distance", or a callable from an item to a sortable key.'
     )
-    rerank: Annotated[Rerank | Scorer | None, *_setting()] = Field(
+    rerank: Annotated[Rerank | Scorer | None, _setting()] = Field(
         default=None, description="A scorer, (query, texts) -> scores, or a Rerank."
     )
-    dedupe: Annotated[Dedupe, *_setting()] = Field(
+    dedupe: Annotated[Dedupe, _setting()] = Field(
         default="off", description='"off", "id", "text", "near", or a callable from an item to a key.'
     )
-    top_n: Annotated[int | None, *_setting()] = Field(default=None, description="Keep at most this many chunks.")
-    min_score: Annotated[float | None, *_setting()] = Field(
+    top_n: Annotated[int | None, _setting()] = Field(default=None, description="Keep at most this many chunks.")
+    min_score: Annotated[float | None, _setting()] = Field(
         default=None, description="Keep chunks that score at least this much."
     )
-    budget: Annotated[Budget | int | None, *_setting(_from_dict(Budget))] = Field(
+    budget: Annotated[Budget | int | None, _setting(_from_dict(Budget))] = Field(
         default=None, description="Tokens for the rendered block, or a Budget."
     )
-    reading: Annotated[Reading, *_setting()] = Field(
+    reading: Annotated[Reading, _setting()] = Field(
         default="runs", description='Document order for neighbours ("runs"), whole sources ("source"), or "off".'
     )
-    order: Annotated[OrderSetting, *_setting(_order_from_dict)] = Field(
+    order: Annotated[OrderSetting, _setting(_order_from_dict)] = Field(
         default="auto",
         description='"auto", the name of an order, a callable from n to a permutation, an Auto or a PositionProfile.',
     )
-    layout: Annotated[Layout | Style | None, *_setting(_from_dict(Layout))] = Field(
+    layout: Annotated[Layout | Style | None, _setting(_from_dict(Layout))] = Field(
         default=None, description='"plain", "numbered", "xml", a callable, or a Layout: how the block is written.'
     )
-    prompt: Annotated[Prompt | QuestionPlace | None, *_setting(_from_dict(Prompt))] = Field(
+    prompt: Annotated[Prompt | QuestionPlace | None, _setting(_from_dict(Prompt))] = Field(
         default=None, description='The question "before", "after" or on "both" sides of the block, or a Prompt.'
     )
-    recorders: Annotated[Sequence[Recorder], *_setting(_recorders_from_plain)] = Field(
+    recorders: Annotated[Sequence[Recorder], _setting(_recorders_from_plain)] = Field(
         default=(), description="Callables that get each OrderRecord."
     )
     score_key: KeyField = Field(default=None, description="Where the score lives.")
@@ -152,7 +152,6 @@ class PlacementSettings(BaseModel):
     annotate: bool = Field(
         default=False, strict=True, description='Write rank, position and scores into copies, under "edgeorder".'
     )
-
     shadow: bool = Field(
         default=False, strict=True, description="Return what came in, untouched, and only record what would be done."
     )

@@ -79,9 +79,7 @@ def check(data: Any, known: Sequence[str], dimensions: Sequence[Dimension], sche
     notes: list[str] = []
     judged: dict[str, Judged] = {}
     for at, row in enumerate(rows, start=1):
-        label, found = _record(row, at, judged, shown, dimensions, errors, notes)
-        if label is not None and found is not None:
-            judged[label] = found
+        _judge(row, at, judged, shown, dimensions, errors, notes)
     unranked = _unranked(whole.get("unranked_passages"), judged, shown, errors)
     said = whole.get("ranking_notes")
     if isinstance(said, str) and said.strip():
@@ -103,26 +101,26 @@ def check(data: Any, known: Sequence[str], dimensions: Sequence[Dimension], sche
     return Checked(ordered, unranked, tuple(notes), conflicts, tuple(errors), none, extra)
 
 
-def _record(
+def _judge(
     row: Any,
     at: int,
-    judged: Mapping[str, Judged],
+    judged: dict[str, Judged],
     known: frozenset[str],
     dimensions: Sequence[Dimension],
     errors: list[str],
     notes: list[str],
-) -> tuple[str | None, Judged | None]:
-    """Return what a record says of which passage; what is wrong with it goes into the errors."""
+) -> None:
+    """Add what a record says of its passage to what is judged; what is wrong with it goes into the errors instead."""
     if not isinstance(row, Mapping):
         errors.append(f"record {at} is no object, but {row!r:.60}")
-        return None, None
+        return
     label = row.get("passage_id")
-    if label not in known if isinstance(label, str) else True:
+    if not isinstance(label, str) or label not in known:
         errors.append(f"record {at} is about {label!r:.40}, which is no id of a passage that was shown")
-        return None, None
+        return
     if label in judged:
         errors.append(f"{label} is ranked twice")
-        return None, None
+        return
     before = len(errors)
     values: dict[str, float] = {}
     for dimension in dimensions:
@@ -138,12 +136,12 @@ def _record(
     if problem := _generic(rationale):
         errors.append(f"the rationale of {label} {problem}")
     if len(errors) > before:
-        return None, None
+        return
     total = weighted_total(values, dimensions)
     told = _value(row.get("weighted_total"))
     if told is not None and abs(told - total) > _ROUNDING:
         notes.append(f"the model gave {label} a weighted total of {told:g}; it is {total:g}")
-    return str(label), Judged(values, total, str(rationale).strip())
+    judged[label] = Judged(values, total, str(rationale).strip())
 
 
 def _value(value: Any) -> float | None:

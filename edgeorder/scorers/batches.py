@@ -13,35 +13,30 @@ _SHARE = 1 / 20  # of the time for a call that a batch should take at most
 def in_batches(pairs: list[Pair], predict: Callable[[list[Pair]], list[Any]], most: int, stop: Stop) -> list[Any]:
     """Return what a model makes of each pair, asked batch by batch, so that it can be stopped between them.
 
-    Longest pairs first, so that little is padded. Where there is a deadline, the first batch is one pair, and the
-    others are as large as the time that it took allows.
+    Where there is a deadline, the first batch is one pair, and the others are as large as the time that it took allows.
 
     Args:
-        pairs: The pairs.
+        pairs: The pairs, the longest first, so that little is padded.
         predict: The model; it raises if nobody waits any more.
         most: Pairs in a batch at most.
         stop: The deadline.
+
+    Returns:
+        What the model makes of each; what it made of one batch, if that is not one thing for each of its pairs.
     """
     within = stop.left()
-    rows: list[Any] = [None] * len(pairs)
-    order = sorted(range(len(pairs)), key=lambda at: -len(pairs[at][1]))
-    size, start = most if within is None else 1, 0
-    while start < len(order):
-        batch = order[start : start + size]
+    rows: list[Any] = []
+    size = most if within is None else 1
+    while len(rows) < len(pairs):
+        batch = pairs[len(rows) : len(rows) + size]
         began = time.monotonic()
-        found = predict([pairs[at] for at in batch])
+        found = predict(batch)
         took = time.monotonic() - began
         if len(found) != len(batch):
             return found
-        for at, row in zip(batch, found, strict=True):
-            rows[at] = row
-        start += size
-        if within is not None:
-            size = (
-                min(most, size * 2)
-                if took * 2 < _SHARE * within
-                else max(1, size // 2)
-                if took > _SHARE * within
-                else size
-            )
+        rows += found
+        if within is not None and took > _SHARE * within:
+            size = max(1, size // 2)
+        elif within is not None and took * 2 < _SHARE * within:
+            size = min(most, size * 2)
     return rows

@@ -89,7 +89,7 @@ class PairScorer(ABC):
 
     @abstractmethod
     def _predict(self, pairs: list[Pair], stop: Stop) -> Sequence[Any]:
-        """Return what the model makes of each pair: a number, or a row of them.
+        """Return what the model makes of each pair, which come longest first: a number, or a row of them.
 
         Raises:
             StoppedError: Between two batches, if `stop` is set.

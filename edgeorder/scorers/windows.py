@@ -49,9 +49,9 @@ def fitted(
         ValueError: If the window has no room for a query and a passage.
         RerankError: If windows are asked for where the tokenizer does not know where its tokens stand.
     """
-    everything = query, passages, list(range(len(passages)))
+    owners = list(range(len(passages)))
     if reader is None:
-        return everything
+        return query, passages, owners
     marks = reader.around("")
     if reader.window < marks + 2:
         raise ValueError(
@@ -60,7 +60,7 @@ def fitted(
     # A token of plain ASCII is a character or more: what fits by its length need not be read.
     longest = max(map(len, passages))
     if marks + len(query) + longest <= reader.window and all(map(str.isascii, (query, *passages))):
-        return everything
+        return query, passages, owners
     shown, asked = _query_within(reader, query, reader.window - marks - max(1, int(_LEAST * reader.window)))
     room = max(1, reader.window - reader.around(shown))
     read = reader.tokens(passages)
@@ -70,13 +70,13 @@ def fitted(
     if message := _message(reader, asked, shown != query, too_long if long_passages == "warn" else (), len(passages)):
         warn(message)
     if not too_long:
-        return shown, passages, everything[2]
+        return shown, passages, owners
     if long_passages == "window":
         return shown, *_windows(reader, passages, read, room)
     pieces = list(passages)
     for index in too_long:
         pieces[index] = _prefix(reader, passages[index], read[index], room)
-    return shown, pieces, everything[2]
+    return shown, pieces, owners
 
 
 def _message(reader: Reader, asked: int, query_cut: bool, cut: Sequence[int], n: int) -> str:

@@ -9,6 +9,7 @@ from edgeorder.text.reader import Reader
 _BARS = frozenset("|│║┃")
 _RULE = frozenset("-=+:| ─━═┄┈┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╭╮╯╰│║┃")
 _DRAWN = frozenset("-=─━═")
+_SEPARATORS = ("\t", "|", ";", ",", "")  # the last for cells that are set by blanks
 _HEADER = 4  # lines that a header has at most
 _WORDS = 4  # of a cell behind a comma and a blank
 
@@ -121,10 +122,8 @@ def _rows(lines: Sequence[str], separator: str) -> list[tuple[int, list[str]]] |
     for number, line in enumerate(lines, start=1):
         row.append(line)
         quotes += line.count('"')
-        if (
-            quotes % 2 and separator and (len(row) > 1 or _opens(separator).search(line))
-        ):  # a quoted cell of several lines
-            continue
+        if quotes % 2 and separator and (len(row) > 1 or _opens(separator).search(line)):
+            continue  # a quoted cell of several lines
         found = _cells((line if len(row) == 1 else "".join(row)).strip("\r\n"), separator)
         if len(found) < 2 or (rows and len(found) != len(rows[0][1])):
             return None
@@ -148,9 +147,6 @@ def _is_prose(row: str, cells: Sequence[str]) -> bool:
     """Say whether commas with blanks behind them are those of a sentence."""
     spaced = sum(cell[:1] == " " for cell in cells) * 2 > len(cells) - 1
     return spaced and (row.rstrip()[-1:] in ".!?:;" or any(cell.count(" ") > _WORDS for cell in cells))
-
-
-_SEPARATORS = ("\t", "|", ";", ",", "")
 
 
 def is_number(cell: str) -> bool:

@@ -14,9 +14,8 @@ code, a table or an array), or nothing but blanks."""
 Span: TypeAlias = tuple[int, int]
 """0-based characters of a text: the first, and the one past the last."""
 
-LONG = (
-    400  # characters; what is longer is cut inside where it can be: a sentence at its clauses, an item at its sentences
-)
+# Characters; what is longer is cut inside where it can be: a sentence at its clauses, an item at its sentences.
+LONG = 400
 NEEDS = 8  # units that one may bring along: a text made to be deep stays cheap
 
 # What a mark calls them. A heading leaves with what stands below it, a frame with what it holds.
