@@ -6,7 +6,7 @@ the coroutine goes on.
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
@@ -47,13 +47,35 @@ def collected() -> Iterator[list[str]]:
 
 
 @contextmanager
+def passed_on() -> Iterator[list[str]]:
+    """Collect the warnings of this context, and give those that are left in the list at its end, also where it fails.
+
+    A cancellation is no failure, and a filter that makes errors of warnings must not put one in its place.
+    """
+    messages: list[str] = []
+    try:
+        with collected() as messages:
+            yield messages
+    except Exception:
+        _give(messages)
+        raise
+    _give(messages)
+
+
+@contextmanager
 def told_once() -> Iterator[None]:
     """Give the first warning of this context at its end, and say how many there were: of many rows, each gives one."""
-    with collected() as messages:
-        yield
-    if messages:
-        more = f" (one of {len(messages)} warnings)" if len(messages) > 1 else ""
-        warn(messages[0] + more)
+    with passed_on() as messages:
+        try:
+            yield
+        finally:
+            if len(messages) > 1:
+                messages[:] = [f"{messages[0]} (one of {len(messages)} warnings)"]
+
+
+def _give(messages: Iterable[str]) -> None:
+    for message in messages:
+        warn(message)
 
 
 def _caller() -> FrameType:

@@ -96,7 +96,7 @@ class ChunkView(ABC):
     """What counts the tokens of these chunks where nothing else was asked for; None for tiktoken's o200k_base."""
 
     ranking: Sequence[int] | None = None
-    """Input indices, best first, where it is known that the list is in another order; `ranking_note` says why."""
+    """All input indices, best first, where it is known that the list is in another order; `ranking_note` says why."""
 
     ranking_note: str = ""
 

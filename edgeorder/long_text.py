@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import passed_on
 from edgeorder.budget import Budget, as_budget
 from edgeorder.chunk import TokenCounter
 from edgeorder.cutting import LongText
@@ -102,16 +102,16 @@ async def aplace_text(
     """The same as `place_text`; neither scoring nor counting blocks the event loop."""
     plan, asked = _budget_of(budget, counter), as_rerank(rerank)
     while True:
-        with collected() as messages:
+        with passed_on() as messages:
             shared = share()
             made = await in_thread(_opened, text, plan, shared)
             if not isinstance(made, PlacedText):
                 judge = _judge(made, query, asked)
                 reranked = None if judge is None else await ascore_texts(judge, query, made.texts, ties=False)
                 made = await in_thread(_chosen, made, reranked)
-        if _taken(made, shared):
-            for message in messages:
-                warn(message)
+            if not (done := _taken(made, shared)):
+                messages.clear()
+        if done:
             return made
 
 

@@ -8,7 +8,7 @@ Every face of every adapter comes through here. A stage that was not asked for c
 import time
 from collections.abc import Sequence
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import passed_on, warn
 from edgeorder.budget import Budget
 from edgeorder.call import Call, select
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
@@ -119,18 +119,18 @@ async def aplace(
         ranks, cuts, room, _ = _prepared(asked)
         return _delivered(asked, settle(asked, ranks, cuts, room), recorders)
     while True:
-        with collected() as messages:
+        with passed_on() as messages:
             shared = share()
             call = asked if shared is None else await in_thread(shared.call, asked)
             # Two visits to a thread with the scorer between them: no thread waits for another one, nor for the loop.
             ranks, cuts, room, wanted = await in_thread(_prepared, call)
             scores = await ajudged(plan.rerank, query, wanted) if wanted else ()
             settled = await in_thread(settle, call, ranks, cuts, room, scores)
-        if shared is None or call.circumstances.shadow or shared.taken(call, settled):
-            break
-    for message in messages:
-        warn(message)
-    return _delivered(call, settled, recorders)
+            done = shared is None or call.circumstances.shadow or shared.taken(call, settled)
+            if not done:  # whatever it warned of is to be found out again
+                messages.clear()
+        if done:
+            return _delivered(call, settled, recorders)
 
 
 def _asked(chunks: Sequence[Chunk] | ChunkView, plan: Plan, query: str | None) -> ChunkView:

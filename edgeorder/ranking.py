@@ -1,5 +1,6 @@
 """Ranking: the order of merit in which chunks compete for the budget and the good positions."""
 
+import operator
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isfinite
@@ -42,9 +43,12 @@ def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
     `"input"` trusts the list, or what is known of its order; `"score"` sorts descending, `"distance"` ascending; a
     callable gets the caller's own item and returns any key, larger is better. Unscored chunks and missing keys come
     last. Ties keep the input order.
+
+    Raises:
+        ValueError: If what is known of the order of the list is no order of it.
     """
     if rank_by == "input":
-        return range(len(view)) if view.ranking is None else view.ranking
+        return range(len(view)) if view.ranking is None else _known(view.ranking, len(view))
     if callable(rank_by):
         return _by_key([sort_key(rank_by(view.item(index))) for index in range(len(view))])
     scores = [as_score(score) for score in view.scores()]
@@ -55,6 +59,14 @@ def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
         scores = [None if score is None else -score for score in scores]
     _warn_if_backwards(scores, rank_by)
     return by_score(scores)
+
+
+def _known(ranking: Sequence[int], n: int) -> list[int]:
+    """Return the ranking of a view as a list: a range would count as the input order, see `indices_at`."""
+    ranked = [operator.index(at) for at in ranking]
+    if sorted(ranked) != list(range(n)):
+        raise ValueError(f"ChunkView.ranking={ranked!r:.80} must hold each of the {n} input indices (from 0) once")
+    return ranked
 
 
 def by_score(scores: Sequence[float | None]) -> list[int]:

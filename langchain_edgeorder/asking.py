@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import passed_on
 from edgeorder.budget import Budget, as_budget
 from edgeorder.long_text import PlacedText, aplace_text, place_text
 from edgeorder.placement import Placement
@@ -98,10 +98,8 @@ async def adrive(steps: Steps[T], *, counting: bool) -> T:
     answer: Any = None
     while True:
         if counting:
-            with collected() as messages:
+            with passed_on():
                 ended, told = await asyncio.to_thread(_step, steps, answer)
-            for message in messages:
-                warn(message)
         else:
             ended, told = _step(steps, answer)
         if ended:

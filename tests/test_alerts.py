@@ -1,5 +1,6 @@
 """A warning points at the caller's line, whatever framework stands between: Python shows it once for each such line."""
 
+import asyncio
 import linecache
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from llama_index.core import MockEmbedding, QueryBundle, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from edgeorder import Chunk, EdgeOrderWarning, aplace, place
+from edgeorder import Budget, BudgetError, Chunk, EdgeOrderWarning, aplace, audit, place
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever, context_prompt
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
@@ -107,6 +108,27 @@ def test_each_place_is_told_once() -> None:
             placer().invoke(DOCUMENTS)
         (placer() | len).invoke(DOCUMENTS)
     assert len([one for one in caught if NO_SCORES in str(one.message)]) == 2
+
+
+FAILING = {"min_score": 0.5, "budget": Budget(30, len, "error")}
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda: place([Chunk(text) for text in TEXTS], **FAILING),
+        lambda: asyncio.run(aplace([Chunk(text) for text in TEXTS], **FAILING)),
+        lambda: audit(lambda question: [Chunk(text) for text in TEXTS], FAILING, [{"question": "q", "gold": TEXTS[0]}]),
+    ],
+    ids=["place", "aplace", "audit"],
+)
+def test_what_was_warned_of_is_told_before_a_failure(fail: Callable[[], object]) -> None:
+    """It may say why, and is not lost where warnings are collected first."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(BudgetError):
+            fail()
+    assert ["could not judge" in str(one.message) for one in caught] == [True]
 
 
 @pytest.mark.parametrize("way", ["-c", "-"])

@@ -7,11 +7,13 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import Chunk, EdgeOrderWarning, place
+from edgeorder.chunk import ChunkList
 from edgeorder.ranking import as_score, by_score
 
 
@@ -136,6 +138,31 @@ def test_a_callable_may_return_mixed_keys() -> None:
     keys = [3, "2", None, "iv", 1.5, "2"]
     chunks = [Chunk(str(index), id=key) for index, key in enumerate(keys)]
     assert place(chunks, rank_by=lambda chunk: chunk.id, order="relevance").indices == (3, 0, 1, 5, 4, 2)
+
+
+class Known(ChunkList):
+    """Chunks of a list whose order is known."""
+
+    __slots__ = ("ranking",)
+
+    def __init__(self, texts: str, ranking: Any) -> None:
+        super().__init__([Chunk(text) for text in texts])
+        self.ranking = ranking
+
+
+def test_a_list_that_is_known_to_be_best_last_is_ranked_so() -> None:
+    """However a view says it: a range that runs backwards is no input order."""
+    for ranking in (range(3, -1, -1), [3, 2, 1, 0], np.array([3, 2, 1, 0])):
+        placement = place(Known("DCBA", ranking), order="relevance", top_n=3)
+        assert placement.apply("DCBA") == ["A", "B", "C"]
+        assert placement.record.dropped[0].index == 0
+
+
+@pytest.mark.parametrize("ranking", [(0, 1), [0, 0, 1, 2], [1, 2, 3, 4]])
+def test_an_order_that_is_none_of_the_list_is_refused(ranking: Any) -> None:
+    """It would lose a chunk, or show one twice, and no record would say so."""
+    with pytest.raises(ValueError, match=r"ChunkView\.ranking=.* must hold each of the 4 input indices"):
+        place(Known("DCBA", ranking))
 
 
 def test_an_unknown_rank_by_is_refused() -> None:
