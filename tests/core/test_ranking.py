@@ -2,12 +2,12 @@
 
 import math
 import warnings
+from array import array
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,7 +152,7 @@ class Known(ChunkList):
 
 def test_a_list_that_is_known_to_be_best_last_is_ranked_so() -> None:
     """However a view says it: a range that runs backwards is no input order."""
-    for ranking in (range(3, -1, -1), [3, 2, 1, 0], np.array([3, 2, 1, 0])):
+    for ranking in (range(3, -1, -1), [3, 2, 1, 0], array("q", [3, 2, 1, 0])):
         placement = place(Known("DCBA", ranking), order="relevance", top_n=3)
         assert placement.apply("DCBA") == ["A", "B", "C"]
         assert placement.record.dropped[0].index == 0
