@@ -240,6 +240,10 @@ def context_prompt(
 
     Returns:
         A `ChatPromptTemplate` whose last message is the prompt with the block.
+
+    Raises:
+        TypeError: For something else than an `EdgeOrder`.
+        ValueError: For an unknown place of the question.
     """
     placer = with_labels(placer)
     own = as_prompt(placer.prompt) or Prompt()
