@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from model_side_fix import words
 
-from edgeorder.intervals import paired
 from edgeorder.orders import ORDERS, by_accuracy
 from edgeorder.probe import AnswerCache, Case, ProbeResult, Setup, as_model, load_cases, probe
 from edgeorder.probe.checkpoint import load
@@ -29,7 +29,6 @@ from edgeorder.probe.trials import with_gold_at
 CHUNKS, DEPTHS, MAX_TOKENS = 10, 5, 16
 PROMPTS = 10
 SHUFFLES = 200
-TOO_WIDE = 0.20  # an interval that says nothing
 
 
 def attention_by_position(model: Any, tokenizer: Any, cases: Sequence[Case]) -> dict[str, list[float]]:
@@ -110,21 +109,6 @@ def report(result: ProbeResult, attention: dict[str, list[float]]) -> None:
         for rival in ("bookend", "the probe's"):
             if rival != name:
                 print(f"    against {rival}: {words((values - found[rival]).tolist())}")
-
-
-def words(differences: list[float]) -> str:
-    """Return in words what the paired differences of accuracy, one a question, say."""
-    mean, low, high = paired(differences)
-    verdict = (
-        "cannot tell"
-        if high - low > TOO_WIDE
-        else "better"
-        if low > 0
-        else "worse"
-        if high < 0
-        else "no difference shown"
-    )
-    return f"{100 * mean:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f}): {verdict}"
 
 
 async def main(questions: int, cache: AnswerCache | None) -> None:

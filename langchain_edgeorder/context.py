@@ -57,6 +57,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             alone; without it the text of the last human message.
         name: What tells it from another one in the same agent; the retriever's name without it.
         strict: Whether a full window raises `BudgetError`.
+
+    Raises:
+        TypeError: For something else than a Runnable and an `EdgeOrder`.
+        ValueError: If the prompt of the placer shows the question.
     """
 
     state_schema = ContextState
@@ -72,6 +76,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         strict: bool = False,
     ) -> None:
         super().__init__()
+        if not isinstance(retriever, Runnable):
+            raise TypeError(f"give a retriever, or RunnableLambda(function), not {retriever!r:.80}")
         self.retriever = retriever
         placer = without_question(with_labels(placer))
         self.placer = placer.unchanged() if placer.shadow else placer

@@ -72,15 +72,15 @@ def register_of(state: Any, messages: Iterable[BaseMessage] | None = None) -> Re
     In a `window` with a register it is that one, which learns what the state knows: agents that call agents share it.
     """
     talk = messages_of(state) if messages is None else messages
-    known, around = _learning(Register(), state, talk), registered()
+    known, around = _known(state, talk), registered()
     if around is None:
         return known
     around.adopt(known)
     return around
 
 
-def _learning(register: Register, state: Any, messages: Iterable[BaseMessage]) -> Register:
-    register.update(kept(state, "register"))
+def _known(state: Any, messages: Iterable[BaseMessage]) -> Register:
+    register = Register.from_dict(kept(state, "register"))
     for message in messages:
         if mark := mark_of(message):
             register.update(mark["register"])
@@ -151,7 +151,7 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
             documents |= dict(zip(mark["numbers"], _placed(shown or [], mark), strict=False))
     numbers = kept(result, "cited").get("context", [])
     documents |= dict(zip(numbers, as_documents(result.get("context")) or [], strict=False))
-    register = _learning(Register(), result, messages)
+    register = _known(result, messages)
     register.update({f"shown {number}": {"number": number} for number in documents})
     structured = answer.tool_calls if result.get("structured_response") is not None else []
     asked = register.cited("\n".join([answer.text, *(as_json(call["args"]) for call in structured)]))

@@ -1,6 +1,6 @@
 """Which results of an agent's tools a middleware writes anew, and what it finds in them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
@@ -29,10 +29,16 @@ class Finder:
         tools: The name of the tool that it is for, or a list of names; None for all.
         texts: Whether plain texts are found, too.
         owner: The class of the middleware, for what is said of it.
+
+    Raises:
+        TypeError: For tools that are not given by name.
     """
 
     def __init__(self, tools: str | Sequence[str] | None, *, texts: bool, owner: str) -> None:
-        self.names = None if tools is None else frozenset([tools] if isinstance(tools, str) else tools)
+        names = [tools] if isinstance(tools, str) else tools
+        if names is not None and not (isinstance(names, Iterable) and all(isinstance(name, str) for name in names)):
+            raise TypeError(f"tools= takes the name of a tool or a list of names, not {tools!r:.80}")
+        self.names = None if names is None else frozenset(names)
         self.texts = texts
         self.owner = owner
         self.owner_name = owner if self.names is None else f"{owner}({', '.join(sorted(self.names))})"

@@ -1,11 +1,13 @@
 """`context_prompt`: the chat prompt in which documents are placed, at the last moment before the model."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from inspect import getattr_static
+from typing import Any, NamedTuple, NoReturn
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, MessagesPlaceholder
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from edgeorder.budget import as_budget
@@ -22,8 +24,6 @@ _AROUND = (
     "the messages of a ContextPrompt are made when it is formatted; put others around it: "
     "prompt + [...], or ChatPromptTemplate([..., context_prompt(...), ...])"
 )
-
-
 _FRAME = read_message(HumanMessage(""))
 
 
@@ -53,6 +53,21 @@ class _Asked(NamedTuple):
         return [*self.around, HumanMessage(self.others or "")]
 
 
+class _Outline(HumanMessagePromptTemplate):
+    """Stands for the last message, so that the prompt knows its variables.
+
+    Where LangChain takes the prompt apart, as in `SystemMessage(...) + prompt`, it would send documents as their repr.
+    """
+
+    @override
+    def format(self, **kwargs: Any) -> NoReturn:
+        raise TypeError(_AROUND)
+
+    @override
+    async def aformat(self, **kwargs: Any) -> NoReturn:
+        raise TypeError(_AROUND)
+
+
 class ContextPrompt(ChatPromptTemplate):
     """A chat prompt that places its documents; `context_prompt` makes one."""
 
@@ -63,6 +78,13 @@ class ContextPrompt(ChatPromptTemplate):
     context_key: str = "context"
     question_key: str = "question"
     history_key: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_cached(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Accept what `partial` hands on: all that the prompt holds, once it was used also what LangChain caches."""
+        cached = {name for name in values if isinstance(getattr_static(cls, name, None), cached_property)}
+        return {name: value for name, value in values.items() if name not in cached}
 
     @classmethod
     @override
@@ -120,7 +142,7 @@ class ContextPrompt(ChatPromptTemplate):
                     context = await placer.unchanged().aplace(list(context), asked.query)
         return self._messages(context, asked)
 
-    def _read(self, kwargs: dict[str, Any]) -> "_Asked":
+    def _read(self, kwargs: dict[str, Any]) -> _Asked:
         values = self._merge_partial_and_user_variables(**kwargs)
         history = (values.get(self.history_key) or []) if self.history_key else []
         if isinstance(history, str):
@@ -131,17 +153,17 @@ class ContextPrompt(ChatPromptTemplate):
         text, others = split_question(values.get(self.question_key), self.question_key)
         return _Asked(values[self.context_key], text, others, [*system, *convert_to_messages(history)])
 
-    def _asking(self, asked: "_Asked") -> EdgeOrder:
+    def _asking(self, asked: _Asked) -> EdgeOrder:
         """Return the placer; its prompt shows no question where there is no text of one."""
         if not asked.textless:
             return self.placer
         return self.placer.model_copy(update={"prompt": self._prompt(asked)})
 
-    def _prompt(self, asked: "_Asked") -> Prompt:
+    def _prompt(self, asked: _Asked) -> Prompt:
         prompt = as_prompt(self.placer.prompt) or Prompt()
         return Prompt("none", prompt.instruction) if asked.textless else prompt
 
-    def _messages(self, context: object, asked: "_Asked") -> list[BaseMessage]:
+    def _messages(self, context: object, asked: _Asked) -> list[BaseMessage]:
         prompt = self._prompt(asked)
         if isinstance(context, Placement):
             numbers = [passage.number for passage in context.block.passages]
@@ -157,7 +179,7 @@ class ContextPrompt(ChatPromptTemplate):
             self._check_budget(text, asked)
         return [*asked.around, HumanMessage([{"type": "text", "text": text}, *asked.others] if asked.others else text)]
 
-    def _check_budget(self, text: str, asked: "_Asked") -> None:
+    def _check_budget(self, text: str, asked: _Asked) -> None:
         """Check what was rendered before: it cannot be cut here.
 
         Raises:
@@ -218,6 +240,10 @@ def context_prompt(
 
     Returns:
         A `ChatPromptTemplate` whose last message is the prompt with the block.
+
+    Raises:
+        TypeError: For something else than an `EdgeOrder`.
+        ValueError: For an unknown place of the question.
     """
     placer = with_labels(placer)
     own = as_prompt(placer.prompt) or Prompt()
@@ -228,7 +254,7 @@ def context_prompt(
     shown = Prompt(prompt.question, literal).around(f"{{{context_key}}}", f"{{{question_key}}}", ())
     return ContextPrompt(
         input_variables=[],  # found in the messages
-        messages=[*history, HumanMessagePromptTemplate.from_template(shown)],
+        messages=[*history, _Outline.from_template(shown)],
         placer=placer,
         system=system,
         context_key=context_key,

@@ -1,6 +1,7 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from inspect import getclosurevars
 from types import FunctionType, MethodType
@@ -9,7 +10,8 @@ from typing import Annotated, Any, Self
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import override
 
@@ -56,6 +58,16 @@ class EdgeOrderRetriever(BaseRetriever):
         return self
 
     @override
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        with _within(config):
+            return super().invoke(input, config, **kwargs)
+
+    @override
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        with _within(config):
+            return await super().ainvoke(input, config, **kwargs)
+
+    @override
     def _get_relevant_documents(
         self,
         query: str,
@@ -93,6 +105,21 @@ class EdgeOrderRetriever(BaseRetriever):
         limits = [limit for limit in (k, self.placer.top_n) if limit is not None]
         top_n = min(limits, default=None)
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
+
+
+@contextmanager
+def _within(config: RunnableConfig | None) -> Iterator[None]:
+    """Let steps that are called inside know a config, as the steps of a chain do.
+
+    LangChain's retrievers hand on its callbacks alone: `configurable`, a tenant perhaps, would not reach the base.
+    """
+    own = {"run_name", "run_id"}  # of this run, and of no other
+    known: Any = {name: value for name, value in ensure_config(config).items() if name not in own}
+    token = var_child_runnable_config.set(known)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def _text(query: Any) -> str:

@@ -5,13 +5,15 @@ from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.prompts import BasePromptTemplate
-from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.base import RunnableBindingBase
 
 from edgeorder.budget import Budget
 from edgeorder.chunk import TokenCounter
 from edgeorder.errors import BudgetError
 from edgeorder.message_parts import IMAGE_TOKENS
 from edgeorder.tokens import message_counter
+from langchain_edgeorder.order import EdgeOrder
 
 
 def room(
@@ -46,9 +48,10 @@ def room(
     prompt = _only(chain, BasePromptTemplate, "prompt")
     model = _only(chain, BaseLanguageModel, "model") if model is None else model
     value = prompt.invoke({**values, context_key: ""})
-    tools = model.kwargs.get("tools", ()) if isinstance(model, RunnableBinding) else ()
+    model, bound = _unbound(model)
     window = Budget.for_model(model, 1.0).tokens
-    left = window - answer - message_counter(counter, image_tokens=image_tokens)(value.to_messages(), tools)
+    count = message_counter(counter, image_tokens=image_tokens)
+    left = window - answer - count(value.to_messages(), bound.get("tools", ()))
     if left < 1:
         raise BudgetError(
             f"no room for context: the model takes {window} tokens, {answer} are for the answer, and the prompt needs "
@@ -67,10 +70,18 @@ def _only(chain: Any, kind: type, what: str) -> Any:
     return next(iter(found.values()))
 
 
+def _unbound(step: Any) -> tuple[Any, Mapping[str, Any]]:
+    """Return a step without what is bound around it, such as tools and retries, and the keywords that are bound."""
+    bound: dict[str, Any] = {}
+    while isinstance(step, RunnableBindingBase):
+        step, bound = step.bound, {**step.kwargs, **bound}
+    return step, bound
+
+
 def _steps(step: Any, kind: type) -> Iterator[Any]:
-    if isinstance(step, kind) or (isinstance(step, RunnableBinding) and isinstance(step.bound, kind)):
+    if isinstance(_unbound(step)[0], kind):
         yield step
-    elif isinstance(step, Runnable):
+    elif isinstance(step, Runnable) and not isinstance(step, EdgeOrder):  # the prompt in it is that of a document
         for part in vars(step).values():
             yield from _steps(part, kind)
     elif isinstance(step, Mapping | list | tuple):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.bridge.pydantic import Field, SerializeAsAny, model_validator
-from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, NodeWithScore, TextNode
 from typing_extensions import override
 
 from edgeorder.placed import Placed
@@ -12,7 +12,7 @@ from edgeorder.placement import Placement
 from edgeorder.rendering import as_layout
 from edgeorder.views import Wrapped
 from llamaindex_edgeorder.component import Component
-from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor, query_of
+from llamaindex_edgeorder.postprocessor import EdgeOrderPostprocessor
 
 KEY = "edgeorder"
 """The key in the metadata of a copy: what the record says of its node."""
@@ -49,17 +49,13 @@ class NumberedPostprocessor(Component):
         return "NumberedPostprocessor"
 
     @override
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        placer, query = labelled(self.placer), query_of(query_bundle)
+    def _process(self, nodes: Sequence[NodeWithScore], query: str | None) -> list[NodeWithScore]:
+        placer = labelled(self.placer)
         return placer.placed_items(nodes, query) if placer.shadow else numbered(nodes, placer.place(nodes, query))
 
     @override
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        placer, query = labelled(self.placer), query_of(query_bundle)
+    async def _aprocess(self, nodes: Sequence[NodeWithScore], query: str | None) -> list[NodeWithScore]:
+        placer = labelled(self.placer)
         if placer.shadow:
             return await placer.aplaced_items(nodes, query)
         return numbered(nodes, await placer.aplace(nodes, query))

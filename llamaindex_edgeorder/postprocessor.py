@@ -1,11 +1,10 @@
 """`EdgeOrderPostprocessor`: the node postprocessor."""
 
 from collections.abc import Mapping, Sequence
-from inspect import getattr_static
 from typing import Any
 
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore
 from llama_index_instrumentation.span import active_span_id
 from pydantic import ConfigDict
 from typing_extensions import override
@@ -13,7 +12,6 @@ from typing_extensions import override
 from edgeorder.adapter import Adapter
 from edgeorder.budget import Reserve
 from edgeorder.chunk import ChunkView
-from edgeorder.message_parts import WORDLESS
 from edgeorder.placement import Placement
 from edgeorder.scoring import as_rerank
 from edgeorder.tracing import within
@@ -102,19 +100,12 @@ class EdgeOrderPostprocessor(Adapter, Component):
         return placement
 
     @override
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return self.placed_items(nodes, query_of(query_bundle))
+    def _process(self, nodes: Sequence[NodeWithScore], query: str | None) -> list[NodeWithScore]:
+        return self.placed_items(nodes, query)
 
     @override
-    @dispatcher.span
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        if getattr_static(type(self), "_postprocess_nodes") is not _OWN_HOOK:
-            return await super()._apostprocess_nodes(nodes, query_bundle)
-        return await self.aplaced_items(nodes, query_of(query_bundle))
+    async def _aprocess(self, nodes: Sequence[NodeWithScore], query: str | None) -> list[NodeWithScore]:
+        return await self.aplaced_items(nodes, query)
 
     @override
     def view(self, nodes: Sequence[NodeWithScore]) -> ChunkView:
@@ -141,13 +132,3 @@ class EdgeOrderPostprocessor(Adapter, Component):
         if self.rerank is not None and nodes:
             dispatcher.event(ReRankEndEvent(nodes=placement.by_rank(nodes)))
         send(placement)
-
-
-_OWN_HOOK = getattr_static(EdgeOrderPostprocessor, "_postprocess_nodes")
-
-
-def query_of(query_bundle: QueryBundle | None) -> str | None:
-    """Return the text of a query, if there is one; `WORDLESS` for a question that is an image or an embedding."""
-    if query_bundle is None or query_bundle.query_str:
-        return None if query_bundle is None else query_bundle.query_str
-    return WORDLESS if query_bundle.image_path or query_bundle.embedding else ""

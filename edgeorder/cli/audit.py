@@ -1,7 +1,7 @@
 """`edgeorder audit`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from edgeorder.cli.arms import placers
 from edgeorder.cli.logs import AsJson, ProfileFile, placements, print_json
 from edgeorder.cli.place_table import is_table, table_rows
 from edgeorder.cli.terminal import one_line, say, show
+
+if TYPE_CHECKING:
+    from edgeorder.auditing import Audit
 
 
 def audit(
@@ -38,7 +41,7 @@ def audit(
 
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage; 3: a share is larger than was allowed.
     """
-    from edgeorder.auditing import KINDS, audit_log, audit_rows, questions_of
+    from edgeorder.auditing import audit_log, audit_rows, questions_of
     from edgeorder.probe.jsonl import read_json_lines
     from edgeorder.profile import PositionProfile
 
@@ -59,19 +62,9 @@ def audit(
     if as_json:
         print_json(found.to_dict())
     else:
-        from rich import box
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("gold chunk", "questions", "share", "95 % interval"):
-            table.add_column(name, justify="left" if name == "gold chunk" else "right")
-        for kind in KINDS:
-            low, high = found.interval(kind)
-            share = f"{found.share(kind):.1%}"
-            table.add_row(kind.replace("_", " "), str(found.counts[kind]), share, f"{low:.1%} to {high:.1%}")
         unknown = [row for row in found.rows if row.finding.kind == "unknown"][:1]
         worst = [f"{row.question}: {row.finding.sentence}".removeprefix(": ") for row in (*found.worst(), *unknown)]
-        show(table, *(["The worst:", *map(one_line, worst)] if worst else []))
+        show(_table(found), *(["The worst:", *map(one_line, worst)] if worst else []))
     if found.unplaced:
         say(f"edgeorder: the log holds no placement of {found.unplaced} of the {asked_of} questions")
     limits = (
@@ -87,6 +80,23 @@ def audit(
     if missed:
         say("edgeorder: " + "; ".join(missed))
         raise typer.Exit(3)
+
+
+def _table(found: "Audit") -> Any:
+    from rich import box
+    from rich.table import Table
+
+    from edgeorder.auditing import KINDS
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("gold chunk", "questions", "share", "95 % interval"):
+        table.add_column(name, justify="left" if name == "gold chunk" else "right")
+    for kind in KINDS:
+        low, high = found.interval(kind)
+        table.add_row(
+            kind.replace("_", " "), str(found.counts[kind]), f"{found.share(kind):.1%}", f"{low:.1%} to {high:.1%}"
+        )
+    return table
 
 
 def _row(path: Path, number: int, row: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def compare(
         judge_base_url=judge_base_url,
         source=cases,
         questions=questions,
-        chunks=options.block_lengths(chunks),
+        chunks=options.numbers("--chunks", chunks, 2),
         seed=seed,
         cache=cache,
         concurrency=concurrency,

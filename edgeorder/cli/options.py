@@ -64,18 +64,18 @@ DryRun: TypeAlias = Annotated[
 ]
 
 
-def block_lengths(text: str) -> tuple[int, ...]:
-    """Return the block lengths of `--chunks`.
+def numbers(option: str, text: str, least: int) -> tuple[int, ...]:
+    """Return the numbers of an option, which stand with commas between.
 
     Raises:
-        ValueError: If one is no whole number, below 2 or there twice.
+        ValueError: If one is no whole number, below the least or there twice.
     """
     try:
         found = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"--chunks={text!r:.60} must be whole numbers with commas between, such as 10,20") from None
-    if min(found) < 2 or len(set(found)) < len(found):
-        raise ValueError(f"--chunks={text!r:.60} must be different numbers from 2 up")
+        raise ValueError(f"{option}={text!r:.60} must be whole numbers with commas between, such as 10,20") from None
+    if min(found) < least or len(set(found)) < len(found):
+        raise ValueError(f"{option}={text!r:.60} must be different numbers from {least} up")
     return found
 
 

@@ -44,12 +44,7 @@ def plan(
     from edgeorder.profile import PositionProfile
 
     measured = PositionProfile.load(profile)
-    try:
-        lengths = [int(k) for k in top_k.split(",")]
-    except ValueError:
-        raise ValueError(f"--top-k={top_k!r:.60} must be whole numbers with commas between") from None
-    if min(lengths) < 1 or len(set(lengths)) < len(lengths):
-        raise ValueError(f"--top-k={top_k!r:.60} must be different numbers from 1 up")
+    lengths = options.numbers("--top-k", top_k, 1)
     asked = _USUAL if orders is None else orders
     names = [] if placer and orders is None else options.names("--orders", asked, (*ORDERS, "measured", AS_IS))
     settings: dict[str, Placer] = {}

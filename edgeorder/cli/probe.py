@@ -60,7 +60,7 @@ def probe(
         judge_base_url=judge_base_url,
         source=cases,
         questions=questions,
-        chunks=options.block_lengths(chunks),
+        chunks=options.numbers("--chunks", chunks, 2),
         seed=seed,
         cache=cache,
         concurrency=concurrency,

@@ -83,7 +83,8 @@ class CalledModel:
     async def _once(self, prompt: str) -> Reply:
         try:
             with own_cancellation():
-                found = self._call(prompt) if iscoroutinefunction(self._call) else await in_thread(self._call, prompt)
+                call = self._call
+                found = call(prompt) if iscoroutinefunction(call) else await in_own_thread(call, prompt)
                 return read_answer(await found if isawaitable(found) else found)
         except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
@@ -138,7 +139,7 @@ class Gate:
         return self._of.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._places))
 
 
-async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
+async def in_own_thread(call: Callable[..., T], *arguments: Any) -> T:
     """Await a call in a thread of its own.
 
     Not in the loop's executor: there a call that never returns would keep a place from others, and the process alive.

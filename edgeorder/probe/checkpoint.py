@@ -10,7 +10,7 @@ from typing import Any
 
 from edgeorder.checks import whole_number
 from edgeorder.extras import require
-from edgeorder.probe.called import in_thread
+from edgeorder.probe.called import in_own_thread
 from edgeorder.probe.hf import HFModel
 from edgeorder.probe.replies import ModelError, Reply
 
@@ -78,7 +78,7 @@ class Checkpoint:
 
     async def _model(self) -> HFModel:
         if self._opened is None:
-            failed = await in_thread(self._open)
+            failed = await in_own_thread(self._open)
             if failed:
                 raise failed
         assert self._opened  # noqa: S101 - it did not fail

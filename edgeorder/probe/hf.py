@@ -16,7 +16,7 @@ from typing import Any
 
 from edgeorder.checks import whole_number
 from edgeorder.extras import require
-from edgeorder.probe.called import Gate, answered, in_thread, told
+from edgeorder.probe.called import Gate, answered, in_own_thread, told
 from edgeorder.probe.kv_prefix import KeptPrefix, attention_of
 from edgeorder.probe.replies import ModelError, Reply
 
@@ -88,7 +88,7 @@ class HFModel:
 
     async def _reply(self, call: Callable[..., Reply], *texts: str) -> Reply:
         async with self._gate.here():
-            return answered(await in_thread(self._alone, call, *texts))
+            return answered(await in_own_thread(self._alone, call, *texts))
 
     def _alone(self, call: Callable[..., Reply], *texts: str) -> Reply | ModelError:
         import torch

@@ -16,7 +16,7 @@ from typing import Any
 
 from edgeorder.checks import whole_number
 from edgeorder.extras import require
-from edgeorder.probe.called import Gate, in_thread
+from edgeorder.probe.called import Gate, in_own_thread
 from edgeorder.probe.replies import ModelError, Reply, read_completion
 from edgeorder.probe.worker import Worker, WorkerError
 
@@ -32,7 +32,6 @@ class LocalModel:
         threads: Processor threads; None for half of the processors. Threads wait for each other by spinning, so where
             other work takes one of them its processor, all of them slow down.
         folder: Where the model's file (241 MB) is put together; None for the user's cache folder.
-
         timeout: Seconds that a prompt may take, and that loading may take.
 
     Raises:
@@ -95,7 +94,7 @@ class LocalModel:
         async with self._gate.here():
             started = time.monotonic()
             try:
-                found = await in_thread(self._continue, request)
+                found = await in_own_thread(self._continue, request)
                 failure = found.get("error")
                 if failure:
                     return Reply("", "error", error=str(failure.get("message", failure)))
@@ -127,7 +126,7 @@ class LocalModel:
     async def aclose(self) -> None:
         """End the model's process."""
         if self._worker:
-            await in_thread(self._worker.end)
+            await in_own_thread(self._worker.end)
 
 
 def model_file(folder: Path | None = None) -> Path:

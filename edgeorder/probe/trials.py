@@ -11,7 +11,7 @@ from typing import Any
 
 from edgeorder.chunk import Chunk, ChunkList, Label
 from edgeorder.errors import bad_choice
-from edgeorder.orders import Order, checked_permutation, named_order
+from edgeorder.orders import Order, named_order
 from edgeorder.placing import place
 from edgeorder.probe.cases import Case, CaseChunk
 from edgeorder.prompting import Prompt, QuestionPlace
@@ -148,11 +148,6 @@ def order_for(name: str, case: Case, seed: int) -> Order:
         return ranks
 
     return shuffled
-
-
-def placed(passages: Sequence[CaseChunk], order: Order) -> list[CaseChunk]:
-    """Return passages, which come best first, as an order places them."""
-    return [passages[rank] for rank in checked_permutation(order, len(passages))]
 
 
 def others(case: Case, chunks: int) -> Sequence[CaseChunk]:

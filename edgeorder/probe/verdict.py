@@ -57,7 +57,7 @@ def verdict(evidence: PositionEvidence, posterior: CurvePosterior, decision: Dec
         evidence: The e-process over the questions.
         posterior: The posterior over the same questions.
         decision: What `decide` made of both.
-        dropped: Questions that were left out because a reply failed, was empty or was cut off.
+        dropped: Questions that were left out because a reply failed or said nothing.
     """
     asked, excluded = evidence.questions, evidence.excluded()
     if too_many_dropped(asked, dropped):

@@ -420,12 +420,25 @@ class TestAsARunnable:
             lambda prompt: prompt.append(("human", "more")),
             lambda prompt: prompt.extend([("human", "more")]),
             lambda prompt: prompt[0:1],
+            lambda prompt: (SystemMessage("S") + prompt).invoke({"context": [Document("A")], "question": "Why?"}),
+            lambda prompt: ChatPromptTemplate(prompt.messages).invoke({"context": [Document("A")], "question": "Why?"}),
+            lambda prompt: asyncio.run((SystemMessage("S") + prompt).ainvoke({"context": [], "question": "Why?"})),
         ],
     )
     def test_no_change_is_lost_in_silence(self, change):
         """What cannot be done to it is an error that names the way out."""
         with pytest.raises(TypeError, match=r"ChatPromptTemplate\(\["):
             change(context_prompt())
+
+    def test_partial_once_it_was_used(self, six):
+        """Variables can be filled in before it is used and after, when LangChain keeps more on it than its fields."""
+        prompt, values = context_prompt(), {"context": six[:1], "question": "Why?"}
+        early, expected = prompt.partial(question="Why?"), prompt.invoke(values)
+        late = prompt.partial(question="Why?")
+        for filled in (early, late, late.partial()):
+            assert filled.invoke({"context": six[:1]}) == expected
+        with pytest.raises(ValueError, match="plaser"):
+            ContextPrompt(messages=[], plaser=EdgeOrder(), placer=EdgeOrder())
 
     @pytest.mark.parametrize("context", [None, 5, {"a": 1}, RunnablePassthrough()])
     def test_wrong_context(self, context):

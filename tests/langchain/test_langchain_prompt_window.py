@@ -209,7 +209,15 @@ class TestRoom:
                 chain.invoke(values)
             assert 175 < COUNT(model.seen[-1]) <= 200
 
-    def test_context_prompt_and_tools(self):
+    @pytest.mark.parametrize(
+        "wrapped",
+        [
+            lambda bound: bound,
+            lambda bound: bound.with_retry(),
+            lambda bound: bound.bind(stop=["x"]).with_retry().with_config(tags=["a"]),
+        ],
+    )
+    def test_context_prompt_and_tools(self, wrapped):
         """Bound tools and an answer's tokens are gone from it, and `context_prompt` is a prompt like others."""
 
         @tool
@@ -217,14 +225,25 @@ class TestRoom:
             """Search the wells."""
             return query
 
-        prompt, model = context_prompt(plain(), system="Be brief."), knowing(300)
-        bare = room(prompt, {"question": "Why?"}, model, counter=COUNT.counter)
-        assert bare.tokens == 300 - COUNT(prompt.invoke({"question": "Why?", "context": ""}).to_messages())
-        bound = room(prompt, {"question": "Why?"}, model.bind(tools=[search]), answer=20, counter=COUNT.counter)
-        assert bound.tokens == bare.tokens - 20 - COUNT([], [search])
-        assert bound.counter is COUNT.counter
+        prompt, model, values = context_prompt(plain(), system="Be brief."), knowing(300), {"question": "Why?"}
+        bare = room(prompt, values, model, counter=COUNT.counter)
+        assert bare.tokens == 300 - COUNT(prompt.invoke({**values, "context": ""}).to_messages())
+        bound = wrapped(model.bind(tools=[search]))
+        for found in (
+            room(prompt, values, bound, answer=20, counter=COUNT.counter),
+            room(prompt | bound, values, answer=20, counter=COUNT.counter),
+        ):
+            assert found.tokens == bare.tokens - 20 - COUNT([], [search])
+            assert found.counter is COUNT.counter
         text = PromptTemplate.from_template("{context} {question}")
-        assert room(text, {"question": "Why?"}, model, counter=COUNT.counter).tokens == 300 - 3 - 1 - 1
+        assert room(text, values, model, counter=COUNT.counter).tokens == 300 - 3 - 1 - 1
+
+    def test_the_prompt_of_a_document_is_another(self):
+        """What each document is rendered with is no prompt of the chain."""
+        model, placer = knowing(300), plain(document_prompt=PromptTemplate.from_template("{page_content}"))
+        found = EdgeOrderRetriever(base_retriever=RunnableLambda(lambda query: letters("AB")), placer=placer)
+        chain = {"context": found | placer, "question": RunnablePassthrough()} | self.prompt | model
+        assert room(chain, {"question": "Why?"}) == room(self.prompt, {"question": "Why?"}, model)
 
     def test_errors(self):
         """No prompt, no model, several of them, an unknown window, and no room: each is said."""

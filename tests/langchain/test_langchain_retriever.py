@@ -1,11 +1,14 @@
 """`EdgeOrderRetriever`: any retriever, its best documents placed."""
 
+from uuid import uuid4
+
 import numpy as np
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.documents import Document
-from langchain_core.runnables import ConfigurableField, RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import ensure_config
 
 from edgeorder import EdgeOrderWarning, capture
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
@@ -131,6 +134,23 @@ class TestBaseRetriever:
         chain = EdgeOrderRetriever(base_retriever=base) | RunnableLambda(len)
         assert chain.invoke(query, config={"configurable": {"search": {"k": 3}}}) == 3
         assert chain.invoke(query, config={"configurable": {"search": {"k": 9}}}) == 9
+
+    @pytest.mark.case(78)
+    async def test_configured_by_the_call(self):
+        """The config of a call reaches the base as it does within a chain: the tenant, tags, limits, and no name."""
+        known = []
+
+        def find_of(query: str, config: RunnableConfig) -> list[Document]:
+            known.append({**config, "callbacks": None})
+            return [Document(config["configurable"]["tenant"])]
+
+        retriever = EdgeOrderRetriever(base_retriever=RunnableLambda(find_of))
+        config = {"configurable": {"tenant": "T"}, "tags": ["a"], "metadata": {"b": 1}, "recursion_limit": 7}
+        named = {**config, "run_name": "ours", "run_id": uuid4()}
+        assert retriever.invoke("?", named) == await retriever.ainvoke("?", named) == [Document("T")]
+        assert retriever.with_config(config).batch(["?", "?"]) == [[Document("T")]] * 2
+        assert known == [{**config, "callbacks": None}] * 4
+        assert "tenant" not in ensure_config()["configurable"]  # once it has ended
 
     def test_no_runnable(self):
         """What is no Runnable is refused at construction, naming the field."""

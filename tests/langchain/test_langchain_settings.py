@@ -6,10 +6,11 @@ import warnings
 import pytest
 from langchain_core.load import dumpd, load
 from langchain_core.runnables import RunnableLambda, RunnableSequence
+from langchain_core.tools import StructuredTool
 
 from edgeorder import Auto, Budget
 from edgeorder.settings import PlacementSettings
-from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever
+from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, EdgeOrderRetriever, context_prompt
 
 
 @pytest.mark.case(95)
@@ -53,3 +54,29 @@ def test_a_retriever_keeps_the_rules_of_its_placer():
             EdgeOrderRetriever(base_retriever=base, **{name: 1})
     with pytest.raises(ValueError, match="placer"):
         EdgeOrderRetriever(base_retriever=base, placer=lambda documents: documents)
+
+
+@pytest.mark.parametrize("wrong", ["bookend", EdgeOrder, EdgeOrderRetriever(base_retriever=RunnableLambda(len)), 6000])
+@pytest.mark.parametrize(
+    "make",
+    [context_prompt, EdgeOrderMiddleware, lambda placer: ContextMiddleware(RunnableLambda(len), placer)],
+    ids=["context_prompt", "EdgeOrderMiddleware", "ContextMiddleware"],
+)
+def test_only_an_edge_order_is_a_placer(make, wrong):
+    """What else is given for a placer, such as the class or a retriever, is named."""
+    with pytest.raises(TypeError, match=r"placer must be an EdgeOrder, such as EdgeOrder\(budget=6000\), not"):
+        make(wrong)
+
+
+@pytest.mark.parametrize("name", [None, "search"])
+def test_a_function_is_no_retriever(name):
+    """A function that retrieves is refused at construction, with what makes a Runnable of it."""
+    with pytest.raises(TypeError, match=r"give a retriever, or RunnableLambda\(function\), not <function"):
+        ContextMiddleware(lambda query: [], name=name)
+
+
+@pytest.mark.parametrize("tools", [5, [StructuredTool.from_function(str.upper, description="Cry.")], ["search", None]])
+def test_tools_go_by_their_names(tools):
+    """What is no name of a tool, such as the tool itself, is refused at construction."""
+    with pytest.raises(TypeError, match="tools= takes the name of a tool or a list of names, not"):
+        EdgeOrderMiddleware(tools=tools)

@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import RetrieverTool
 
 from edgeorder import capture
-from llamaindex_edgeorder import EdgeOrderPostprocessor, OrderEvent
+from llamaindex_edgeorder import EdgeOrderPostprocessor, NumberedPostprocessor, OrderEvent
 
 QUERY = "Which costs of my trip are refunded?"
 BOOKEND = [1, 3, 5, 7, 9, 8, 6, 4, 2]
@@ -245,3 +245,17 @@ async def test_a_users_subclass_works_in_a_query_engine(
         _ = await engine.aquery(QUERY) if asynchronous else engine.query(QUERY)
     assert len(records) == 1
     assert markers(*llm.prompts) == [retrieved[i] for i in (0, 2, 3, 1)]
+
+
+@pytest.mark.parametrize("kind", [EdgeOrderPostprocessor, NumberedPostprocessor])
+async def test_what_a_subclass_does_in_one_hook_is_done_in_both(kind: Any) -> None:
+    """LlamaIndex asks a postprocessor for `_postprocess_nodes` alone, so a subclass that overrides it is done."""
+
+    class First(kind):  # type: ignore[misc]
+        def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> list[NodeWithScore]:
+            found: list[NodeWithScore] = super()._postprocess_nodes(nodes, query_bundle)
+            return found[:1]
+
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in "ABC"]
+    assert First().postprocess_nodes(nodes) == await First().apostprocess_nodes(nodes)
+    assert len(First().postprocess_nodes(nodes)) == 1

@@ -7,7 +7,7 @@ from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRan
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from edgeorder import capture
-from llamaindex_edgeorder import EdgeOrderPostprocessor, OrderEvent
+from llamaindex_edgeorder import EdgeOrderPostprocessor, NumberedPostprocessor, OrderEvent
 
 
 def _nodes(texts: str = "ABCDE") -> list[NodeWithScore]:
@@ -110,13 +110,17 @@ async def test_the_event_has_the_record(events: Any) -> None:
     assert events.of(OrderEvent)[0].class_name() == "OrderEvent"
 
 
-async def test_events_belong_to_the_span_of_the_call(events: Any) -> None:
-    """Each call, sync or async, is a span of LlamaIndex's tracing, and its OrderEvent carries that span's id."""
-    post = EdgeOrderPostprocessor()
-    post.postprocess_nodes(_nodes())
-    await post.apostprocess_nodes(_nodes())
-    spans = [event.span_id.split("-")[0] for event in events.of(OrderEvent)]
-    assert spans == ["EdgeOrderPostprocessor._postprocess_nodes", "EdgeOrderPostprocessor._apostprocess_nodes"]
+@pytest.mark.parametrize("kind", [EdgeOrderPostprocessor, NumberedPostprocessor])
+async def test_events_belong_to_the_span_of_the_call(kind: Any, events: Any) -> None:
+    """Each call, sync or async, is a span of LlamaIndex's tracing, whose id its OrderEvent and its record carry."""
+    post = kind()
+    with capture() as records:
+        post.postprocess_nodes(_nodes())
+        await post.apostprocess_nodes(_nodes())
+    spans = [event.span_id for event in events.of(OrderEvent)]
+    names = [f"{kind.__name__}._postprocess_nodes", f"{kind.__name__}._apostprocess_nodes"]
+    assert [span.split("-")[0] for span in spans] == names
+    assert [record.trace_id for record in records] == spans
 
 
 async def test_a_node_without_a_score_is_no_item() -> None:

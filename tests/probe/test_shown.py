@@ -35,7 +35,7 @@ from edgeorder.probe.comparison import Arm, Comparison
 from edgeorder.probe.report import report_html, write_report
 from edgeorder.probe.results import ProbeResult
 from edgeorder.probe.snippets import arm_code
-from edgeorder.probe.trials import Setup, placed
+from edgeorder.probe.trials import Setup
 
 VOID = {"meta", "link", "source", "img", "br"}
 
@@ -316,7 +316,7 @@ def test_the_code_of_a_report_runs_and_asks_as_was_asked(tmp_path: Path, name: s
     for code in python:
         exec(code, names)  # noqa: S102 - this is what is tested
     order = PositionProfile.load(tmp_path / name) if best == "measured" else ORDERS[best]
-    passages = placed([CaseChunk(text) for text in texts], order)
+    passages = [CaseChunk(texts[rank]) for rank in order(len(texts))]
     assert names["prompt"] + setup.ending == setup.text("Who?", passages)
 
 
