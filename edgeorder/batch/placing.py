@@ -12,6 +12,7 @@ from edgeorder.batch.columns import (
     check_named,
     column_names,
     schema,
+    whole,
     with_columns,
 )
 from edgeorder.batch.rows import Row, as_row, said
@@ -25,6 +26,7 @@ from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
+from edgeorder.scorer import is_async, scorer_name
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 from edgeorder.settled import block_text
@@ -88,7 +90,8 @@ class PlaceBatch:
 
     Raises:
         ValueError: For an unknown or impossible setting; for a batch, if a column is missing, there twice or already.
-        TypeError: For a setting that `place` does not have or of the wrong type; for something that is no batch.
+        TypeError: For a setting that `place` does not have or of the wrong type, or a scorer that is async only; for
+            something that is no batch.
         ImportError: For a batch, if a package is not installed that a setting needs.
         RerankError: For a batch, if the scorer's model cannot be loaded.
         BudgetError: For a batch, if the reserve leaves no room.
@@ -114,6 +117,12 @@ class PlaceBatch:
         self.prefix = prefix
         self.settings = settings
         self.plan: Plan = make_plan(**{name: settings[name] for name in Plan._fields if name in settings})  # type: ignore[literal-required]
+        for scorer in () if self.plan.rerank is None else self.plan.rerank.scorers:
+            if is_async(scorer):  # every row would fail
+                raise TypeError(
+                    f"rerank: scorer {scorer_name(scorer)} is async, and batches are placed without an event loop; "
+                    "give it a sync __call__"
+                )
 
     def __repr__(self) -> str:
         given = {"prefix": self.prefix, **self.settings} if self.prefix else self.settings
@@ -126,6 +135,7 @@ class PlaceBatch:
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch of the same form with the columns added."""
+        batch = whole(batch)
         names = self.check_columns(column_names(batch))
         read = {name: cells(batch, name) for name in ("query", "chunks") if name in names}
         length = check_lengths(read)
