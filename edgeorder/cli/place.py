@@ -73,8 +73,10 @@ def place(
     if is_table(source):
         place_parquet(source, out, settings, batch_rows, prefix)
         return
+    if str(source) != "-" and not source.exists():
+        raise FileNotFoundError(f"no file or folder {source}")
     if out is not None:
-        raise ValueError(f"--out={out} is for the parts of a Parquet table; JSON lines go to stdout")
+        raise ValueError(f"--out={out} is for a table of Parquet, and {source} is none; JSON lines go to stdout")
     from edgeorder.cli.place_lines import place_lines
 
     place_lines(source, settings, block)

@@ -59,11 +59,6 @@ def table_rows(source: Path, label: str) -> "Iterator[Row]":
 
 def is_table(source: Path) -> bool:
     """Say whether a path is one of Parquet: a folder, or a file by its suffix or by how it begins."""
-    from edgeorder.batch.parquet import SUFFIXES
+    from edgeorder.batch.parquet import SUFFIXES, is_parquet
 
-    if source.is_dir() or source.suffix.lower() in SUFFIXES:
-        return True
-    if not source.is_file():
-        return False
-    with source.open("rb") as file:
-        return file.read(4) == b"PAR1"
+    return source.is_dir() or source.suffix.lower() in SUFFIXES or is_parquet(source)

@@ -185,7 +185,7 @@ def test_another_cell_is_another_table(tmp_path: Path) -> None:
     assert written[0][-(2**16) :] == written[1][-(2**16) :]
     source.write_bytes(written[0])
     with pytest.raises(KeyboardInterrupt):
-        place_table(source, target, PLACE, batch_rows=100, part_rows=100, step=lambda *at: _stop_at(1000, *at))
+        place_table(source, target, PLACE, batch_rows=100, part_rows=100, step=lambda *at: stop_at(1000, *at))
     source.write_bytes(written[1])
     with pytest.raises(ValueError, match="holds parts of another run: other source"):
         place_table(source, target, PLACE)
@@ -193,7 +193,7 @@ def test_another_cell_is_another_table(tmp_path: Path) -> None:
     assert place_table(source, target, PLACE).before >= 900
 
 
-def _stop_at(most: int, done: int, total: int) -> None:
+def stop_at(most: int, done: int, total: int) -> None:
     if done >= most:
         raise KeyboardInterrupt
 
@@ -267,7 +267,7 @@ def test_every_row_is_placed_once_however_runs_are_stopped(
                 PLACE,
                 batch_rows=batch_rows,
                 part_rows=part_rows,
-                step=lambda *told, most=most: _stop_at(most, *told),  # type: ignore[misc]
+                step=lambda *told, most=most: stop_at(most, *told),  # type: ignore[misc]
             )
             assert before <= done.before
             assert done.rows == first

@@ -1,0 +1,101 @@
+"""Files of Parquet that are not as Arrow writes them by itself, and places where no parts can be written."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_odd_tables import PLACE, ids, made, stop_at, write
+
+from edgeorder.batch import place_table, read_rows
+
+
+def test_a_file_of_a_folder_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    """As a file that is named by itself is: beside others it could be a copy, so it is told, not left out."""
+    for at, name in enumerate(("000000_0", "000001_0", "part-2.parq")):
+        write(tmp_path / "in" / name, made(2, 2 * at))
+    (tmp_path / "in" / "notes.txt").write_text("no table")
+    place_table(tmp_path / "in", tmp_path / "placed", PLACE)
+    assert ids(tmp_path / "placed") == list(range(6))
+    write(tmp_path / "in" / "more.parquet", made(2, 6))
+    with pytest.raises(ValueError, match=r"in/000000_0 holds Parquet too, but is not named so"):
+        list(read_rows(tmp_path / "in"))
+    write(tmp_path / "outer" / "a.parquet", made(2))
+    write(tmp_path / "outer" / "day=1" / "000000_0", made(2))
+    with pytest.raises(ValueError, match=r"holds tables in folders too, such as .*day=1/000000_0"):
+        list(read_rows(tmp_path / "outer"))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Parquet is read from its end, which a pipe does not have."""
+    os.mkfifo(tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", tmp_path):
+        with pytest.raises(ValueError, match=r"x\.parquet is a pipe or a device"):
+            place_table(source, tmp_path / "placed", PLACE)
+
+
+@pytest.mark.parametrize("batch_rows", [3, 100])
+def test_texts_that_are_packed_within_lists(tmp_path: Path, batch_rows: int) -> None:
+    """Dictionaries within a list or a struct, one for each row group: Arrow reads no batch across groups then."""
+    packed = pa.dictionary(pa.int32(), pa.string())
+    rows = [[{"text": f"A{at}", "source": f"s{at % 3}"}] for at in range(20)]
+    for kind, chunks in (
+        (pa.list_(packed), [[f"A{at}"] for at in range(20)]),
+        (pa.list_(pa.struct({"text": pa.string(), "source": packed})), rows),
+    ):
+        table = pa.table({"id": range(20), "chunks": pa.array(chunks, kind)})
+        pq.write_table(table, tmp_path / "in.parquet", row_group_size=7)
+        target = tmp_path / f"placed-{kind.value_type.num_fields}"
+        for stop in (5, 30):
+            try:
+                place_table(
+                    tmp_path / "in.parquet",
+                    target,
+                    PLACE,
+                    batch_rows=batch_rows,
+                    part_rows=4,
+                    step=lambda *told, stop=stop: stop_at(stop, *told),  # type: ignore[misc]
+                )
+            except KeyboardInterrupt:
+                assert stop == 5
+        placed = pq.read_table(target)
+        assert placed["block"].to_pylist() == [f"A{at}" for at in range(20)]
+        assert placed["chunks"].to_pylist() == chunks
+
+
+def test_what_arrow_cannot_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is as it should be."""
+
+    def unable(*args: object, **more: object) -> Any:
+        raise pa.ArrowNotImplementedError("Nested data conversions not implemented")
+        yield
+
+    source = write(tmp_path / "in.parquet", made(3))
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", unable)
+    with pytest.raises(ValueError, match=r"in\.parquet holds what Arrow cannot read: Nested data"):
+        place_table(source, tmp_path / "placed", PLACE)
+
+
+def test_a_disk_that_is_full_is_told_with_the_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it fills as a batch is written or as the part ends; the run goes on after the whole parts."""
+    source, target = write(tmp_path / "in.parquet", made(10)), tmp_path / "placed"
+
+    def full(writer: Any, *batch: Any) -> None:
+        if (target / "part-000000000000.parquet").exists() and not failed:
+            failed.append(True)
+            raise OSError(28, "No space left on device")
+        (write_batch if batch else close)(writer, *batch)
+
+    write_batch, close = pq.ParquetWriter.write, pq.ParquetWriter.close
+    failed: list[bool] = []
+    for name in ("write", "close"):
+        failed.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(pq.ParquetWriter, name, full)
+            with pytest.raises(OSError, match=r"part-000000000004\.parquet cannot be written \(.*No space left"):
+                place_table(source, target, PLACE, batch_rows=2, part_rows=4)
+        assert ids(target) == list(range(4))
+    assert place_table(source, target, PLACE).before == 4
+    assert ids(target) == list(range(10))
