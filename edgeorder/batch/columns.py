@@ -181,11 +181,16 @@ def check_lengths(columns: Mapping[str, Sequence[Any]]) -> int:
     return next(iter(lengths.values()), 0)
 
 
+def question_column(names: Sequence[str]) -> str:
+    """Return the name of the column of questions: `query`, or else `question`, as JSON lines and cases have it."""
+    return "question" if "question" in names and "query" not in names else "query"
+
+
 def check_named(names: Sequence[str], *needed: str) -> None:
     """Raise ValueError if a table lacks a column that is needed, or has one that is read twice."""
     for name in needed:
         if name not in names:
             raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
-    for name in ("query", "chunks"):
+    for name in {"query": None, "chunks": None} | dict.fromkeys(needed):
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns are named {name!r}, and it cannot be told which is meant")

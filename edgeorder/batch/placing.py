@@ -11,6 +11,7 @@ from edgeorder.batch.columns import (
     check_lengths,
     check_named,
     column_names,
+    question_column,
     schema,
     whole,
     with_columns,
@@ -69,8 +70,8 @@ class PlaceBatch:
 
     A batch is a pyarrow Table or RecordBatch, a pandas DataFrame or a dict of columns. It has a column `chunks`, lists
     of texts or of structs with the fields of `Chunk` (text, score, source, offset, end, id and so on), and a column
-    `query`, which may be missing where no stage needs it. The same rows come back in the same order and form, with
-    these columns added:
+    `query`, or else `question`, which may be missing where no stage needs it. The same rows come back in the same order
+    and form, with these columns added:
 
     - `order`: the name of the order that was used
     - `kept`: input indices (0-based) of the chunks in the block, head first
@@ -137,9 +138,10 @@ class PlaceBatch:
         """Return a batch of the same form with the columns added."""
         batch = whole(batch)
         names = self.check_columns(column_names(batch))
-        read = {name: cells(batch, name) for name in ("query", "chunks") if name in names}
+        asked = question_column(names) if self._needs_query else "query"
+        read = {name: cells(batch, name) for name in (asked, "chunks") if name in names}
         length = check_lengths(read)
-        rows = [as_row(*row) for row in zip(read.get("query", [None] * length), read["chunks"], strict=True)]
+        rows = [as_row(*row) for row in zip(read.get(asked, [None] * length), read["chunks"], strict=True)]
         outcomes = self.place_rows(rows)
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         added = {self.prefix + name: [getattr(outcome, name) for outcome in outcomes] for name in wanted}
@@ -151,7 +153,7 @@ class PlaceBatch:
         Raises:
             ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        check_named(names, *(["chunks", "query"] if self._needs_query else ["chunks"]))
+        check_named(names, "chunks", *([question_column(names)] if self._needs_query else []))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(

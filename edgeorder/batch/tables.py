@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgeorder.batch.columns import arrow, cells, cells_of, check_named
+from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
 from edgeorder.batch.describing import described
 from edgeorder.batch.parquet import RUN, Part, Table, opened
 from edgeorder.batch.placing import PlaceBatch
-from edgeorder.batch.rows import Row, as_row
+from edgeorder.batch.rows import Row, as_row, marked
 from edgeorder.checks import whole_number
 from edgeorder.files import write_text
 
@@ -101,8 +101,9 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     """Yield the rows of a Parquet table one by one; a row that is bad says so in its `error`.
 
     Args:
-        source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query`, as
-            `PlaceBatch` reads them. What else the table has is in `others` of each row.
+        source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query` or else
+            `question`, as `PlaceBatch` reads them. What else the table has is in `others` of each row; `gold` too, if
+            it has no such column and chunks of the row are marked so, as those of case files are.
         batch_rows: Rows that are read at a time.
 
     Raises:
@@ -114,12 +115,14 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     table = Table.open(source)
     names = list(table.schema.names)
     check_named(names, "chunks")
-    others = [name for name in names if name not in ("query", "chunks")]
+    asked = question_column(names)
+    others = [name for name in names if name not in (asked, "chunks")]
     for batch in table.batches(0, batch_rows):
         columns = {name: cells_of(column) for name, column in zip(names, batch.columns, strict=True)}
         for at, chunks in enumerate(columns["chunks"]):
-            query = columns["query"][at] if "query" in columns else None
-            yield as_row(query, chunks, {name: columns[name][at] for name in others})
+            query = columns[asked][at] if asked in columns else None
+            told = {name: columns[name][at] for name in others}
+            yield as_row(query, chunks, told if "gold" in told else told | marked(chunks))
 
 
 def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:

@@ -50,8 +50,8 @@ def place(
 
     A line that cannot be placed comes back as it is, with `error` and a null `placement`; the others go on.
 
-    A table of Parquet has a column `chunks` and, where a stage needs it, `query`. It comes out with order, kept, block,
-    tokens, dropped, reason and error added, in parts in the folder --out.
+    A table of Parquet has a column `chunks` and, where a stage needs it, `query` or `question`. It comes out with
+    order, kept, block, tokens, dropped, reason and error added, in parts in the folder --out.
 
     Exit code 0: done, also where some rows of a table have an error, which its column tells; 1: it could not be done,
     or some lines have an error, told in one line; 2: wrong usage.

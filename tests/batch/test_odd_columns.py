@@ -273,3 +273,19 @@ def test_what_is_no_batch_is_told_with_what_makes_one() -> None:
         with pytest.raises(TypeError, match=r"; pyarrow\.table\(batch\) makes one of it"):
             PlaceBatch()(stream)
         assert PlaceBatch()(pa.table(stream))["block"].to_pylist() == ["A"]
+
+
+def test_questions_may_be_called_so() -> None:
+    """As JSON lines have them; `query` counts if both are there, and what is not needed is not read."""
+    table = pa.table({"question": ["q"], "chunks": [["A"]]})
+    for batch in (table, table.to_pandas(), table.to_pydict()):
+        assert list(cells(PlaceBatch(prompt="after")(batch), "prompt")) == ["A\n\nQuestion: q"]
+    both = {"question": ["q"], "query": ["r"], "chunks": [["A"]]}
+    assert PlaceBatch(prompt="after")(both)["prompt"] == ["A\n\nQuestion: r"]
+    assert PlaceBatch()({"question": [5], "chunks": [["A"]]})["error"] == [None]
+    twice = pa.Table.from_arrays([table["chunks"], table["question"], table["question"]], ["chunks"] + ["question"] * 2)
+    assert cells(PlaceBatch()(twice), "error") == [None]
+    with pytest.raises(ValueError, match="2 columns are named 'question'"):
+        PlaceBatch(prompt="after")(twice)
+    with pytest.raises(ValueError, match="no column 'query'; there are: chunks"):
+        PlaceBatch(prompt="after")({"chunks": [["A"]]})
