@@ -1,11 +1,13 @@
 """Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from edgeorder.alerts import collected, warn
 from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
 from edgeorder.batch.describing import described
 from edgeorder.batch.parquet import RUN, Part, Table, opened
@@ -15,6 +17,7 @@ from edgeorder.checks import whole_number
 from edgeorder.files import write_text
 
 _WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
+_KINDS = 20  # of warnings that are told
 
 
 class Placed(NamedTuple):
@@ -73,7 +76,7 @@ def place_table(
     at = before = _begun(target, table, place_batch)
     if at < table.rows:
         (target / _WHOLE).unlink(missing_ok=True)
-    errors, first = 0, None
+    errors, first, warnings = 0, None, _Warnings()
     step(at, table.rows)
     batches = table.batches(at, batch_rows)
     while at < table.rows:
@@ -82,7 +85,9 @@ def place_table(
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
                 if (batch := next(batches, None)) is None:
                     raise ValueError(f"{source} has fewer rows than when the run began: it was changed meanwhile")
-                placed = place_batch(batch)
+                with collected() as messages:
+                    placed = place_batch(batch)
+                warnings.tell(messages, at)
                 part.write(placed)
                 found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
                 first = first or next(iter(found), None)
@@ -94,7 +99,31 @@ def place_table(
     if _written(target) != at:
         raise ValueError(f"{target} was written to by another run too; empty it, and start one run")
     write_text(target / _WHOLE, "")
+    warnings.tell_more()
     return Placed(at, before, errors, first)
+
+
+class _Warnings:
+    """Warnings of many batches: the first of each kind is told at once, since a run takes hours; others are counted."""
+
+    def __init__(self) -> None:
+        self._kinds: set[str] = set()
+        self._more = 0
+
+    def tell(self, messages: Sequence[str], row: int) -> None:
+        """Tell those of a batch that begins at a row of the table, which differ by more than their numbers."""
+        for message in messages:
+            kind = re.sub(r"\d[\d.,]*", "#", message)
+            if kind in self._kinds or len(self._kinds) == _KINDS:
+                self._more += 1
+            else:
+                self._kinds.add(kind)
+                warn(f"in the batch from row {row} of the table: {message}")
+
+    def tell_more(self) -> None:
+        """Tell how many there were of the same kinds."""
+        if self._more:
+            warn(f"{self._more} more batches gave such warnings")
 
 
 def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from test_odd_tables import PLACE, ids, made, stop_at, write
 
-from edgeorder.batch import place_table, read_rows
+from edgeorder import Budget, EdgeOrderWarning, approximate_counter
+from edgeorder.batch import PlaceBatch, place_table, read_rows
 
 
 def test_a_file_of_a_folder_is_known_by_how_it_begins(tmp_path: Path) -> None:
@@ -26,6 +27,19 @@ def test_a_file_of_a_folder_is_known_by_how_it_begins(tmp_path: Path) -> None:
     write(tmp_path / "outer" / "day=1" / "000000_0", made(2))
     with pytest.raises(ValueError, match=r"holds tables in folders too, such as .*day=1/000000_0"):
         list(read_rows(tmp_path / "outer"))
+
+
+def test_warnings_of_many_batches_are_told_once_a_kind(tmp_path: Path) -> None:
+    """With the row; a line for each of a million rows would be read by nobody."""
+    rows = [{"query": "q", "chunks": [f"{'word ' * (30 + at)}"] if at % 2 else ["A", "B"]} for at in range(40)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    place_batch = PlaceBatch(budget=Budget(20, approximate_counter()), rerank=lambda query, texts: [1.0] * len(texts))
+    with pytest.warns(EdgeOrderWarning) as told:
+        place_table(tmp_path / "in.parquet", tmp_path / "out", place_batch, batch_rows=1)
+    same, dropped, more = [str(one.message) for one in told]
+    assert same.startswith("in the batch from row 0 of the table: row 0 of a batch: scorer ")
+    assert dropped.startswith("in the batch from row 1 of the table: row 0 of a batch: all 1 chunks were dropped")
+    assert more == "38 more batches gave such warnings"
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
