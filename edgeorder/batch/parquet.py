@@ -47,10 +47,12 @@ class Table:
     """A table in one or several files.
 
     Args:
+        source: The file or the folder.
         files: Each with its number of rows.
         schema: Of all of them.
     """
 
+    source: Path
     files: Sequence[tuple[Path, int]]
     schema: Any
 
@@ -75,7 +77,7 @@ class Table:
                         f"{file} has other columns or types than {paths[0]}: "
                         f"{_difference(parquet.schema_arrow, schema)}; a table has one schema"
                     )
-        return cls(files, schema)
+        return cls(path, files, schema)
 
     @property
     def rows(self) -> int:

@@ -1,9 +1,11 @@
 """Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,13 +68,29 @@ def place_table(
     Raises:
         FileNotFoundError: If there is no such table.
         ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
-            run.
+            run, or another run writes to it.
         ImportError: If pyarrow or what a setting needs is not installed.
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
     part_rows = whole_number("part_rows", part_rows, least=1)
     table, target = Table.open(source), Path(folder)
     place_batch.check_columns(table.schema.names)
+    if not (target / RUN).exists():
+        _make(target)
+    with _alone(target):
+        return _placed(table, target, place_batch, batch_rows, part_rows, part_seconds, step)
+
+
+def _placed(
+    table: Table,
+    target: Path,
+    place_batch: PlaceBatch,
+    batch_rows: int,
+    part_rows: int,
+    part_seconds: float,
+    step: Callable[[int, int], None],
+) -> Placed:
+    """Write the parts that are not there yet, see `place_table`."""
     at = before = _begun(target, table, place_batch)
     if at < table.rows:
         (target / _WHOLE).unlink(missing_ok=True)
@@ -84,7 +102,7 @@ def place_table(
         with Part(target / f"part-{start:012}.parquet") as part:
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
                 if (batch := next(batches, None)) is None:
-                    raise ValueError(f"{source} has fewer rows than when the run began: it was changed meanwhile")
+                    raise ValueError(f"{table.source} has fewer rows than when the run began: it was changed meanwhile")
                 with collected() as messages:
                     placed = place_batch(batch)
                 warnings.tell(messages, at)
@@ -168,7 +186,7 @@ def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
         "settings": described(repr(place_batch), place_batch.settings),
     }
     file = folder / RUN
-    before = _read(file) if file.exists() else _make(folder)
+    before = _read(file) if file.exists() else {}
     if differs := [name for name, value in run.items() if before.get(name) != value]:
         if any(folder.glob("part-*.parquet")):
             raise ValueError(
@@ -188,8 +206,8 @@ def _read(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _make(folder: Path) -> dict[str, Any]:
-    """Make the folder of a run, unless it is there and empty; nothing is known of a run in it."""
+def _make(folder: Path) -> None:
+    """Make the folder of a run, unless it is there and empty."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; name a folder for the parts")
     if not folder.parent.is_dir():
@@ -197,7 +215,30 @@ def _make(folder: Path) -> dict[str, Any]:
     if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):  # but what a system hides
         raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
     folder.mkdir(exist_ok=True)
-    return {}
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder, where the system can; a run that is killed leaves nothing behind.
+
+    Raises:
+        ValueError: If another run is at it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows two runs are found out when they end
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some disks on a network lock no folder
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"another run is writing to {folder}; let it end, or name another folder") from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def _written(folder: Path) -> int:

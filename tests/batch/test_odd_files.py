@@ -1,6 +1,7 @@
 """Files of Parquet that are not as Arrow writes them by itself, and places where no parts can be written."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,45 @@ def test_a_disk_that_is_full_is_told_with_the_part(tmp_path: Path, monkeypatch: 
         assert ids(target) == list(range(4))
     assert place_table(source, target, PLACE).before == 4
     assert ids(target) == list(range(10))
+
+
+def test_a_folder_is_written_to_by_one_run(tmp_path: Path) -> None:
+    """Another one is told at once, and the one that is at it goes on; a run that ended in an error hinders none."""
+    source, target = write(tmp_path / "in.parquet", made(10)), tmp_path / "placed"
+
+    def other(done: int, total: int) -> None:
+        with pytest.raises(ValueError, match=r"another run is writing to .*placed; let it end, or name another folder"):
+            place_table(source, target, PLACE, batch_rows=3, part_rows=3)
+
+    with pytest.raises(KeyboardInterrupt):
+        place_table(source, target, PLACE, step=lambda *told: stop_at(0, *told))
+    place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=other)
+    assert ids(target) == list(range(10))
+    assert (target / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_two_runs_in_one_folder_are_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: bool) -> None:
+    """Where the system cannot keep one out: parts of both would hold rows twice, and the folder is not called whole."""
+    source, target = write(tmp_path / "in.parquet", made(10)), tmp_path / "placed"
+
+    def unable(*args: object) -> None:
+        raise OSError(37, "No locks available")
+
+    if missing:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+    else:
+        monkeypatch.setattr("fcntl.flock", unable)
+
+    def other(done: int, total: int, at: int) -> None:
+        if done == at:
+            place_table(source, target, PLACE, batch_rows=3, part_rows=3)
+            (target / "_SUCCESS").unlink()
+
+    with pytest.raises(FileNotFoundError, match="placed is written to by another run; let one end"):
+        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=2))
+    for part in target.glob("part-*"):
+        part.unlink()
+    with pytest.raises(ValueError, match="but no part that ends before it"):
+        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=0))
+    assert not (target / "_SUCCESS").exists()

@@ -141,24 +141,6 @@ def _interrupt(done: int, total: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_two_runs_in_one_folder_are_found_out(tmp_path: Path) -> None:
-    """Parts of both would hold rows twice: the folder is not called whole."""
-    source, target = write(tmp_path / "in.parquet", made(10)), tmp_path / "placed"
-
-    def other(done: int, total: int, at: int) -> None:
-        if done == at:
-            place_table(source, target, PLACE, batch_rows=3, part_rows=3)
-            (target / "_SUCCESS").unlink()
-
-    with pytest.raises(FileNotFoundError, match="placed is written to by another run; let one end"):
-        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=2))
-    for part in target.glob("part-*"):
-        part.unlink()
-    with pytest.raises(ValueError, match="but no part that ends before it"):
-        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=0))
-    assert not (target / "_SUCCESS").exists()
-
-
 def test_damage_within_a_file_is_told(tmp_path: Path) -> None:
     """With the name of the file; what was placed before it stays."""
     source = write(tmp_path / "in" / "b.parquet", made(5000, 3))
