@@ -60,23 +60,28 @@ class Table:
     def open(cls, source: str | Path) -> "Table":
         """Open a Parquet file, or all that are in a folder, by name.
 
+        Files without rows may have other columns or types, since engines write such; they are passed over then.
+
         Raises:
             FileNotFoundError: If there is none.
             ValueError: If one is no Parquet, if they differ in their columns, or if there are more in a folder within.
         """
         arrow()
         path = Path(source)
-        paths = _files(path) if path.is_dir() else [path]
-        files, schema = [], None
-        for file in paths:
+        files: list[tuple[Path, int]] = []
+        schema = None
+        for file in _files(path) if path.is_dir() else [path]:
             with opened(file) as parquet:
-                files.append((file, parquet.metadata.num_rows))
-                schema = parquet.schema_arrow if schema is None else schema
-                if not schema.equals(parquet.schema_arrow):
-                    raise ValueError(
-                        f"{file} has other columns or types than {paths[0]}: "
-                        f"{_difference(parquet.schema_arrow, schema)}; a table has one schema"
-                    )
+                own, rows = parquet.schema_arrow, parquet.metadata.num_rows
+            if not files or (rows and not files[0][1]):
+                files, schema = [(file, rows)], own
+            elif rows and not own.equals(schema):
+                raise ValueError(
+                    f"{file} has other columns or types than {files[0][0]}: {_difference(own, schema)}; a table has "
+                    "one schema: write the file anew, or place it by itself"
+                )
+            elif rows:
+                files.append((file, rows))
         return cls(path, files, schema)
 
     @property

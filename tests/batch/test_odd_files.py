@@ -30,6 +30,20 @@ def test_a_file_of_a_folder_is_known_by_how_it_begins(tmp_path: Path) -> None:
         list(read_rows(tmp_path / "outer"))
 
 
+@pytest.mark.parametrize("empty", ["a", "c", "e"])
+def test_a_file_without_rows_may_have_other_types(tmp_path: Path, empty: str) -> None:
+    """As pandas writes an empty frame, whose columns have no type; wherever it stands."""
+    for at, name in enumerate("bd"):
+        write(tmp_path / "in" / f"{name}.parquet", made(2, 2 * at))
+    write(tmp_path / "in" / f"{empty}.parquet", pa.table({"id": pa.nulls(0), "chunks": pa.nulls(0)}))
+    place_table(tmp_path / "in", tmp_path / "placed", PLACE)
+    assert ids(tmp_path / "placed") == list(range(4))
+    for name in "bd":
+        (tmp_path / "in" / f"{name}.parquet").unlink()
+    assert place_table(tmp_path / "in", tmp_path / "none", PLACE).rows == 0
+    assert pq.read_table(tmp_path / "none").schema.names[:3] == ["id", "chunks", "order"]
+
+
 def test_warnings_of_many_batches_are_told_once_a_kind(tmp_path: Path) -> None:
     """With the row; a line for each of a million rows would be read by nobody."""
     rows = [{"query": "q", "chunks": [f"{'word ' * (30 + at)}"] if at % 2 else ["A", "B"]} for at in range(40)]
