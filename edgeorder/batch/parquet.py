@@ -15,15 +15,25 @@ SUFFIXES = (".parquet", ".pq")
 RUN = "_edgeorder.json"  # what tells a folder of placed parts; readers of folders pass over a leading underscore
 
 
+def as_path(name: str, value: object) -> Path:
+    """Return a path; a TypeError names what is none."""
+    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        return Path(value)
+    raise TypeError(f"{name} must be a path, not {type(value).__name__}: {value!r:.60}")
+
+
 def opened(file: Path) -> Any:
     """Open a Parquet file such that its columns are read through small buffers, not a row group at a time.
 
     Raises:
-        ValueError: If it is none.
+        FileNotFoundError: If there is none.
+        ValueError: If it is no Parquet.
     """
     from pyarrow.parquet import ParquetFile
 
-    if file.exists() and not file.is_file():  # a pipe would be waited for without end
+    if not file.exists():  # Arrow would take it for an address
+        raise FileNotFoundError(f"no file {file} on a disk of this machine")
+    if not file.is_file():  # a pipe would be waited for without end
         raise ValueError(f"{file} is a pipe or a device, and Parquet is read from its end; write it to a file")
     with _told(file, "is no Parquet file"):
         return ParquetFile(file, pre_buffer=False, buffer_size=2**20)
@@ -63,11 +73,12 @@ class Table:
         Files without rows may have other columns or types, since engines write such; they are passed over then.
 
         Raises:
+            TypeError: If the source is no path.
             FileNotFoundError: If there is none.
             ValueError: If one is no Parquet, if they differ in their columns, or if there are more in a folder within.
         """
         arrow()
-        path = Path(source)
+        path = as_path("source", source)
         files: list[tuple[Path, int]] = []
         schema = None
         for file in _files(path) if path.is_dir() else [path]:

@@ -6,13 +6,14 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgeorder.alerts import collected, warn
 from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
 from edgeorder.batch.describing import described
-from edgeorder.batch.parquet import RUN, Part, Table, opened
+from edgeorder.batch.parquet import RUN, Part, Table, as_path, opened
 from edgeorder.batch.placing import PlaceBatch
 from edgeorder.batch.rows import Row, as_row, marked
 from edgeorder.checks import whole_number
@@ -66,6 +67,7 @@ def place_table(
         step: Is told after each batch how many rows are done, and how many there are.
 
     Raises:
+        TypeError: For an argument of a wrong type.
         FileNotFoundError: If there is no such table.
         ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
             run, or another run writes to it.
@@ -73,7 +75,11 @@ def place_table(
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
     part_rows = whole_number("part_rows", part_rows, least=1)
-    table, target = Table.open(source), Path(folder)
+    if isinstance(part_seconds, bool) or not isinstance(part_seconds, Real) or not part_seconds >= 0:
+        raise ValueError(f"part_seconds={part_seconds!r:.40} must be a number of seconds, 0 or more")
+    if not isinstance(place_batch, PlaceBatch):
+        raise TypeError(f"place_batch must be a PlaceBatch(...), not {place_batch!r:.60}")
+    table, target = Table.open(source), as_path("folder", folder)
     place_batch.check_columns(table.schema.names)
     if not (target / RUN).exists():
         _make(target)

@@ -170,3 +170,25 @@ def test_two_runs_in_one_folder_are_found_out(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ValueError, match="but no part that ends before it"):
         place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=0))
     assert not (target / "_SUCCESS").exists()
+
+
+def test_arguments_that_are_none_are_named(tmp_path: Path) -> None:
+    """Before anything is read or made; an address is not fetched, nor taken for no Parquet."""
+    source, target = write(tmp_path / "in.parquet", made(3)), tmp_path / "placed"
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"source": [source]}, "source must be a path, not list"),
+        ({"source": made(3)}, "source must be a path, not Table"),
+        ({"source": b"x"}, "source must be a path, not bytes"),
+        ({"folder": None}, "folder must be a path, not NoneType"),
+        ({"place_batch": PlaceBatch}, r"place_batch must be a PlaceBatch\(...\), not <class"),
+        ({"place_batch": {"top_n": 1}}, r"place_batch must be a PlaceBatch\(...\), not {'top_n': 1}"),
+        *(({"part_seconds": value}, "part_seconds=") for value in ("1", None, True, -1, float("nan"))),
+    ]
+    for arguments, said in wrong:
+        with pytest.raises((TypeError, ValueError), match=said):
+            place_table(**{"source": source, "folder": target, "place_batch": PLACE} | arguments)
+    for absent in ("s3://bucket/x.parquet", "~/x.parquet", "*.parquet", tmp_path / "x.parquet"):
+        with pytest.raises(FileNotFoundError, match=r"no file .*\.parquet on a disk of this machine"):
+            place_table(absent, target, PLACE)
+    assert not target.exists()
+    assert place_table(str(source), str(target), PLACE, part_seconds=float("inf")).rows == 3
