@@ -26,5 +26,7 @@ def scorer_name(scorer: Any) -> str:
 
 
 def is_async(scorer: Any) -> bool:
-    """Say whether a scorer can only be awaited."""
+    """Say whether a scorer can only be awaited; one that cannot be seen to be so says it as `only_async`."""
+    if getattr(scorer, "only_async", None) is True:
+        return True
     return iscoroutinefunction(scorer) or iscoroutinefunction(type(scorer).__call__)

@@ -8,6 +8,7 @@ import pytest
 
 from edgeorder import EdgeOrderWarning, Rerank
 from edgeorder.batch import PlaceBatch
+from edgeorder.rerank import EvidenceRanker
 
 BATCH = {
     "query": ["a", "bad", "", "  ", None, 5, " b ", "nan", "\ud800"],
@@ -92,6 +93,9 @@ def test_a_scorer_that_can_only_be_awaited_is_refused() -> None:
         async def __call__(self, query: str, texts: list[str]) -> list[float]:
             return [0.0 for _ in texts]
 
-    for one in (scorer, Asked(), partial(scorer), Rerank([alone, scorer], keep=2)):
+    async def llm(prompt: str) -> str:
+        return prompt
+
+    for one in (scorer, Asked(), partial(scorer), Rerank([alone, scorer], keep=2), EvidenceRanker(llm)):
         with pytest.raises(TypeError, match=r"scorer .* is async, and batches are placed without an event loop"):
             PlaceBatch(rerank=one)
