@@ -18,6 +18,7 @@ from edgeorder.batch.placing import PlaceBatch
 from edgeorder.batch.rows import Row, as_row, marked
 from edgeorder.checks import whole_number
 from edgeorder.files import write_text
+from edgeorder.sortable import is_missing
 
 _WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
 _KINDS = 20  # of warnings that are told
@@ -156,7 +157,7 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     Args:
         source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query` or else
             `question`, as `PlaceBatch` reads them. What else the table has is in `others` of each row; `gold` too, if
-            it has no such column and chunks of the row are marked so, as those of case files are.
+            a row does not say it and chunks of it are marked so, as those of case files are.
         batch_rows: Rows that are read at a time.
 
     Raises:
@@ -175,7 +176,7 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
         for at, chunks in enumerate(columns["chunks"]):
             query = columns[asked][at] if asked in columns else None
             told = {name: columns[name][at] for name in others}
-            yield as_row(query, chunks, told if "gold" in told else told | marked(chunks))
+            yield as_row(query, chunks, told | marked(chunks) if is_missing(told.get("gold")) else told)
 
 
 def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:

@@ -249,6 +249,9 @@ def test_marks_that_are_none_say_nothing(tmp_path: Path) -> None:
     ]
     found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", made))]
     assert found == [["a", "B"], None, None, None, ["B"]]
+    told = [row | {"gold": "own" if at == 4 else None} for at, row in enumerate(made)]
+    found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", told))]
+    assert found == [["a", "B"], None, None, None, "own"]
 
 
 @pytest.mark.parametrize("command", [["audit"], ["cases", "--out", "o.jsonl"], ["plan", "p.json"]])
