@@ -12,6 +12,7 @@ from typing import Any
 from edgeorder.batch.columns import arrow
 
 SUFFIXES = (".parquet", ".pq")
+_LOGS = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}  # folders that say which files count
 RUN = "_edgeorder.json"  # what tells a folder of placed parts; readers of folders pass over a leading underscore
 
 
@@ -146,6 +147,11 @@ def _read(file: Path, parquet: Any, groups: list[int], batch_rows: int) -> Itera
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of a table; no rows are left out without a word."""
+    if log := next((name for name in _LOGS if (folder / name).is_dir()), None):
+        raise ValueError(
+            f"{folder} is a table of {_LOGS[log]}, some of whose files may hold rows that were deleted or replaced: read "
+            "it with a library for that, and hand its batches to PlaceBatch or write them as plain Parquet"
+        )
     files, others = [], []
     for path in sorted(folder.iterdir()):
         if path.name[0] in "._":

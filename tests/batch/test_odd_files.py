@@ -57,6 +57,15 @@ def test_warnings_of_many_batches_are_told_once_a_kind(tmp_path: Path) -> None:
     assert more == "38 more batches gave such warnings"
 
 
+@pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])
+def test_files_of_a_versioned_table_are_not_all_of_it(tmp_path: Path, log: str) -> None:
+    """Those that were deleted or replaced lie there, too."""
+    write(tmp_path / "in" / "a.parquet", made(3))
+    (tmp_path / "in" / log).mkdir()
+    with pytest.raises(ValueError, match=r"in is a table of .*, some of whose files may hold rows that were deleted"):
+        list(read_rows(tmp_path / "in"))
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     """Parquet is read from its end, which a pipe does not have."""
     os.mkfifo(tmp_path / "x.parquet")
