@@ -149,8 +149,8 @@ def _files(folder: Path) -> list[Path]:
     """Return the files of a table; no rows are left out without a word."""
     if log := next((name for name in _LOGS if (folder / name).is_dir()), None):
         raise ValueError(
-            f"{folder} is a table of {_LOGS[log]}, some of whose files may hold rows that were deleted or replaced: read "
-            "it with a library for that, and hand its batches to PlaceBatch or write them as plain Parquet"
+            f"{folder} is a table of {_LOGS[log]}, some of whose files may hold rows that were deleted or replaced: "
+            "read it with a library for that, and hand its batches to PlaceBatch or write them as plain Parquet"
         )
     files, others = [], []
     for path in sorted(folder.iterdir()):
