@@ -1,5 +1,6 @@
 """What scores texts, and what it is called."""
 
+from inspect import iscoroutinefunction
 from typing import Any
 
 
@@ -22,3 +23,10 @@ def scorer_name(scorer: Any) -> str:
     """Return the name under which a scorer is recorded."""
     scorer = as_scorer(scorer)
     return str(getattr(scorer, "name", None) or getattr(scorer, "__qualname__", None) or type(scorer).__qualname__)
+
+
+def is_async(scorer: Any) -> bool:
+    """Say whether a scorer can only be awaited; one that cannot be seen to be so says it as `only_async`."""
+    if getattr(scorer, "only_async", None) is True:
+        return True
+    return iscoroutinefunction(scorer) or iscoroutinefunction(type(scorer).__call__)

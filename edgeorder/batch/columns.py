@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgeorder.batch.footers import metadata_with
 from edgeorder.batch.rows import Unreadable
 from edgeorder.extras import optional
 from edgeorder.unicode import clean
@@ -38,20 +39,28 @@ def arrow() -> Any:
     return pyarrow
 
 
-def column_names(batch: Any) -> list[str]:
-    """Return the names of the columns of a batch.
+def whole(batch: Any) -> Any:
+    """Return a batch as it can be read more than once: of a dict, with lists for generators and the like.
 
     Raises:
-        TypeError: If it is none of the forms that are known.
+        TypeError: If it is none of the forms that are known, or a dict has a column that is no list.
         ValueError: If columns of a dict are of different lengths.
     """
+    if _form(batch) != "dict":
+        return batch
+    columns = {name: _column(name, values) for name, values in batch.items()}
+    check_lengths(columns)
+    return columns
+
+
+def column_names(batch: Any) -> list[str]:
+    """Return the names of the columns of a batch, in its order."""
     match _form(batch):
         case "pyarrow":
             return list(batch.schema.names)
         case "pandas":
             return list(batch.columns)
         case _:
-            check_lengths({name: values for name, values in batch.items() if hasattr(values, "__len__")})
             return list(batch)
 
 
@@ -83,7 +92,7 @@ def with_columns(batch: Any, added: Mapping[str, list[Any]], prefix: str, prompt
         case "pyarrow":
             more = schema(prefix, prompt)
             arrays = [_array(added[field.name], field.type) for field in more]
-            whole = arrow().schema([*batch.schema, *more], metadata=batch.schema.metadata)
+            whole = arrow().schema([*batch.schema, *more], metadata=metadata_with(batch.schema.metadata, more))
             return type(batch).from_arrays([*batch.columns, *arrays], schema=whole)
         case "pandas":
             import pandas as pd
@@ -113,6 +122,30 @@ def _cell(column: Any, at: int) -> Any:
         return Unreadable(error)
 
 
+def _column(name: str, values: Any) -> Any:
+    """Return a column of a dict; a list where it could be read only once.
+
+    Raises:
+        TypeError: If it is no list: a text is not read letter by letter, nor a mapping by its keys.
+    """
+    if _is_list(values):
+        return values if hasattr(values, "__len__") else list(values)
+    raise TypeError(
+        f"the column {name!r} must be a list with one value for each row, not {type(values).__name__}: {values!r:.60}; "
+        "if this is one row, hand over batches: map(..., batched=True) of datasets, map_batches of Ray"
+    )
+
+
+def _is_list(values: Any) -> bool:
+    if isinstance(values, str | bytes | Mapping | set | frozenset):
+        return False
+    try:
+        iter(values)
+    except TypeError:  # None, a number, an array of no dimension
+        return False
+    return True
+
+
 def _form(batch: Any) -> str:
     packages = {kind.__module__.partition(".")[0] for kind in type(batch).__mro__}
     if "pyarrow" in packages and hasattr(batch, "schema") and hasattr(batch, "columns"):
@@ -123,8 +156,17 @@ def _form(batch: Any) -> str:
         return "dict"
     raise TypeError(
         f"a batch must be a pyarrow Table or RecordBatch, a pandas DataFrame or a dict of columns, not "
-        f"{type(batch).__module__}.{type(batch).__qualname__}"
+        f"{type(batch).__module__}.{type(batch).__qualname__}{_remedy(batch)}"
     )
+
+
+def _remedy(batch: Any) -> str:
+    """Return what to do with something that is no batch, if it is known."""
+    if hasattr(batch, "__arrow_c_stream__"):  # a frame of polars, a relation of DuckDB, a reader of pyarrow
+        return "; pyarrow.table(batch) makes one of it"
+    if isinstance(batch, list | tuple) and batch and isinstance(batch[0], Mapping):
+        return "; pyarrow.Table.from_pylist(rows) makes one of rows"
+    return ""
 
 
 def check_lengths(columns: Mapping[str, Sequence[Any]]) -> int:
@@ -139,11 +181,16 @@ def check_lengths(columns: Mapping[str, Sequence[Any]]) -> int:
     return next(iter(lengths.values()), 0)
 
 
+def question_column(names: Sequence[str]) -> str:
+    """Return the name of the column of questions: `query`, or else `question`, as JSON lines and cases have it."""
+    return "question" if "question" in names and "query" not in names else "query"
+
+
 def check_named(names: Sequence[str], *needed: str) -> None:
     """Raise ValueError if a table lacks a column that is needed, or has one that is read twice."""
     for name in needed:
         if name not in names:
             raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
-    for name in ("query", "chunks"):
+    for name in {"query": None, "chunks": None} | dict.fromkeys(needed):
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns are named {name!r}, and it cannot be told which is meant")

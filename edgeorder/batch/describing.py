@@ -9,6 +9,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from edgeorder.masking import masked
 from edgeorder.profile import PositionProfile
 
 _STEADY = (str, float, bool, Path)  # what stays as it is: counts, caches and lists of calls change while one works
@@ -16,7 +17,7 @@ _CALLED = ("__call__", "score_many", "predict", "score", "rerank", "load")
 
 
 def described(shown: str, settings: Mapping[str, Any]) -> str:
-    """Return settings in words, with a mark that changes where the code of a function among them does.
+    """Return settings in words, without secrets, with a mark that changes where the code of a function among them does.
 
     An object without a `repr` of its own is told by its class, the code that is called and its steady attributes.
 
@@ -25,7 +26,7 @@ def described(shown: str, settings: Mapping[str, Any]) -> str:
         settings: The settings.
     """
     mark = sha256("\0".join(_parts(settings, frozenset())).encode("utf-8", "replace")).hexdigest()
-    return f"{_steady(shown)} {mark[:16]}"
+    return f"{masked(_steady(shown))} {mark[:16]}"
 
 
 def _steady(shown: str) -> str:

@@ -11,7 +11,9 @@ from edgeorder.batch.columns import (
     check_lengths,
     check_named,
     column_names,
+    question_column,
     schema,
+    whole,
     with_columns,
 )
 from edgeorder.batch.rows import Row, as_row, said
@@ -25,6 +27,7 @@ from edgeorder.prompting import Prompt, QuestionPlace
 from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
+from edgeorder.scorer import is_async, scorer_name
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 from edgeorder.settled import block_text
@@ -67,8 +70,8 @@ class PlaceBatch:
 
     A batch is a pyarrow Table or RecordBatch, a pandas DataFrame or a dict of columns. It has a column `chunks`, lists
     of texts or of structs with the fields of `Chunk` (text, score, source, offset, end, id and so on), and a column
-    `query`, which may be missing where no stage needs it. The same rows come back in the same order and form, with
-    these columns added:
+    `query`, or else `question`, which may be missing where no stage needs it. The same rows come back in the same order
+    and form, with these columns added:
 
     - `order`: the name of the order that was used
     - `kept`: input indices (0-based) of the chunks in the block, head first
@@ -88,7 +91,8 @@ class PlaceBatch:
 
     Raises:
         ValueError: For an unknown or impossible setting; for a batch, if a column is missing, there twice or already.
-        TypeError: For a setting that `place` does not have or of the wrong type; for something that is no batch.
+        TypeError: For a setting that `place` does not have or of the wrong type, or a scorer that is async only; for
+            something that is no batch.
         ImportError: For a batch, if a package is not installed that a setting needs.
         RerankError: For a batch, if the scorer's model cannot be loaded.
         BudgetError: For a batch, if the reserve leaves no room.
@@ -114,6 +118,12 @@ class PlaceBatch:
         self.prefix = prefix
         self.settings = settings
         self.plan: Plan = make_plan(**{name: settings[name] for name in Plan._fields if name in settings})  # type: ignore[literal-required]
+        for scorer in () if self.plan.rerank is None else self.plan.rerank.scorers:
+            if is_async(scorer):  # every row would fail
+                raise TypeError(
+                    f"rerank: scorer {scorer_name(scorer)} is async, and batches are placed without an event loop; "
+                    "give it a sync __call__"
+                )
 
     def __repr__(self) -> str:
         given = {"prefix": self.prefix, **self.settings} if self.prefix else self.settings
@@ -126,10 +136,12 @@ class PlaceBatch:
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch of the same form with the columns added."""
+        batch = whole(batch)
         names = self.check_columns(column_names(batch))
-        read = {name: cells(batch, name) for name in ("query", "chunks") if name in names}
+        asked = question_column(names) if self._needs_query else "query"
+        read = {name: cells(batch, name) for name in (asked, "chunks") if name in names}
         length = check_lengths(read)
-        rows = [as_row(*row) for row in zip(read.get("query", [None] * length), read["chunks"], strict=True)]
+        rows = [as_row(*row) for row in zip(read.get(asked, [None] * length), read["chunks"], strict=True)]
         outcomes = self.place_rows(rows)
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         added = {self.prefix + name: [getattr(outcome, name) for outcome in outcomes] for name in wanted}
@@ -141,7 +153,7 @@ class PlaceBatch:
         Raises:
             ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        check_named(names, *(["chunks", "query"] if self._needs_query else ["chunks"]))
+        check_named(names, "chunks", *([question_column(names)] if self._needs_query else []))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(

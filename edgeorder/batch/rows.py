@@ -91,6 +91,15 @@ def items_of(cell: object) -> list[Any]:
     raise TypeError(f"the chunks must be a list of texts or structs, not {type(cell).__name__}: {cell!r:.80}")
 
 
+def marked(cell: object) -> dict[str, list[Any]]:
+    """Return which chunks of a cell are marked as `gold`, by id or text, as a column `gold` has it; or nothing."""
+    try:
+        golds = [one for one in items_of(cell) if isinstance(one, Mapping) and one.get("gold") is True]
+    except Exception:  # noqa: BLE001 - the row itself tells it
+        return {}
+    return {"gold": [one.get("text") if is_missing(one.get("id")) else one["id"] for one in golds]} if golds else {}
+
+
 def chunks_of(items: Sequence[Any]) -> list[Chunk]:
     """Return what a list holds as chunks.
 

@@ -1,20 +1,27 @@
 """Tables in Parquet, of any size: read and written piece by piece, in parts that are whole or not there."""
 
 import json
+import os
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgeorder.batch.columns import arrow, cells, cells_of, check_named
+from edgeorder.alerts import collected, warn
+from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
 from edgeorder.batch.describing import described
-from edgeorder.batch.parquet import RUN, Part, Table, opened
+from edgeorder.batch.parquet import RUN, Part, Table, as_path, opened
 from edgeorder.batch.placing import PlaceBatch
-from edgeorder.batch.rows import Row, as_row
+from edgeorder.batch.rows import Row, as_row, marked
 from edgeorder.checks import whole_number
 from edgeorder.files import write_text
+from edgeorder.sortable import is_missing
 
 _WHOLE = "_SUCCESS"  # what Hadoop and Spark look for
+_KINDS = 20  # of warnings that are told
 
 
 class Placed(NamedTuple):
@@ -61,19 +68,40 @@ def place_table(
         step: Is told after each batch how many rows are done, and how many there are.
 
     Raises:
+        TypeError: For an argument of a wrong type.
         FileNotFoundError: If there is no such table.
         ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
-            run.
+            run, or another run writes to it.
         ImportError: If pyarrow or what a setting needs is not installed.
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
     part_rows = whole_number("part_rows", part_rows, least=1)
-    table, target = Table.open(source), Path(folder)
+    if isinstance(part_seconds, bool) or not isinstance(part_seconds, Real) or not part_seconds >= 0:
+        raise ValueError(f"part_seconds={part_seconds!r:.40} must be a number of seconds, 0 or more")
+    if not isinstance(place_batch, PlaceBatch):
+        raise TypeError(f"place_batch must be a PlaceBatch(...), not {place_batch!r:.60}")
+    table, target = Table.open(source), as_path("folder", folder)
     place_batch.check_columns(table.schema.names)
+    if not (target / RUN).exists():
+        _make(target)
+    with _alone(target):
+        return _placed(table, target, place_batch, batch_rows, part_rows, part_seconds, step)
+
+
+def _placed(
+    table: Table,
+    target: Path,
+    place_batch: PlaceBatch,
+    batch_rows: int,
+    part_rows: int,
+    part_seconds: float,
+    step: Callable[[int, int], None],
+) -> Placed:
+    """Write the parts that are not there yet, see `place_table`."""
     at = before = _begun(target, table, place_batch)
     if at < table.rows:
         (target / _WHOLE).unlink(missing_ok=True)
-    errors, first = 0, None
+    errors, first, warnings = 0, None, _Warnings()
     step(at, table.rows)
     batches = table.batches(at, batch_rows)
     while at < table.rows:
@@ -81,8 +109,10 @@ def place_table(
         with Part(target / f"part-{start:012}.parquet") as part:
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
                 if (batch := next(batches, None)) is None:
-                    raise ValueError(f"{source} has fewer rows than when the run began: it was changed meanwhile")
-                placed = place_batch(batch)
+                    raise ValueError(f"{table.source} has fewer rows than when the run began: it was changed meanwhile")
+                with collected() as messages:
+                    placed = place_batch(batch)
+                warnings.tell(messages, at)
                 part.write(placed)
                 found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
                 first = first or next(iter(found), None)
@@ -94,15 +124,40 @@ def place_table(
     if _written(target) != at:
         raise ValueError(f"{target} was written to by another run too; empty it, and start one run")
     write_text(target / _WHOLE, "")
+    warnings.tell_more()
     return Placed(at, before, errors, first)
+
+
+class _Warnings:
+    """Warnings of many batches: the first of each kind is told at once, since a run takes hours; others are counted."""
+
+    def __init__(self) -> None:
+        self._kinds: set[str] = set()
+        self._more = 0
+
+    def tell(self, messages: Sequence[str], row: int) -> None:
+        """Tell those of a batch that begins at a row of the table, which differ by more than their numbers."""
+        for message in messages:
+            kind = re.sub(r"\d[\d.,]*", "#", message)
+            if kind in self._kinds or len(self._kinds) == _KINDS:
+                self._more += 1
+            else:
+                self._kinds.add(kind)
+                warn(f"in the batch from row {row} of the table: {message}")
+
+    def tell_more(self) -> None:
+        """Tell how many there were of the same kinds."""
+        if self._more:
+            warn(f"{self._more} more batches gave such warnings")
 
 
 def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     """Yield the rows of a Parquet table one by one; a row that is bad says so in its `error`.
 
     Args:
-        source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query`, as
-            `PlaceBatch` reads them. What else the table has is in `others` of each row.
+        source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query` or else
+            `question`, as `PlaceBatch` reads them. What else the table has is in `others` of each row; `gold` too, if
+            a row does not say it and chunks of it are marked so, as those of case files are.
         batch_rows: Rows that are read at a time.
 
     Raises:
@@ -114,12 +169,14 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     table = Table.open(source)
     names = list(table.schema.names)
     check_named(names, "chunks")
-    others = [name for name in names if name not in ("query", "chunks")]
+    asked = question_column(names)
+    others = [name for name in names if name not in (asked, "chunks")]
     for batch in table.batches(0, batch_rows):
         columns = {name: cells_of(column) for name, column in zip(names, batch.columns, strict=True)}
         for at, chunks in enumerate(columns["chunks"]):
-            query = columns["query"][at] if "query" in columns else None
-            yield as_row(query, chunks, {name: columns[name][at] for name in others})
+            query = columns[asked][at] if asked in columns else None
+            told = {name: columns[name][at] for name in others}
+            yield as_row(query, chunks, told | marked(chunks) if is_missing(told.get("gold")) else told)
 
 
 def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
@@ -136,7 +193,7 @@ def _begun(folder: Path, table: Table, place_batch: PlaceBatch) -> int:
         "settings": described(repr(place_batch), place_batch.settings),
     }
     file = folder / RUN
-    before = _read(file) if file.exists() else _make(folder)
+    before = _read(file) if file.exists() else {}
     if differs := [name for name, value in run.items() if before.get(name) != value]:
         if any(folder.glob("part-*.parquet")):
             raise ValueError(
@@ -156,8 +213,8 @@ def _read(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _make(folder: Path) -> dict[str, Any]:
-    """Make the folder of a run, unless it is there and empty; nothing is known of a run in it."""
+def _make(folder: Path) -> None:
+    """Make the folder of a run, unless it is there and empty."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; name a folder for the parts")
     if not folder.parent.is_dir():
@@ -165,7 +222,30 @@ def _make(folder: Path) -> dict[str, Any]:
     if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):  # but what a system hides
         raise ValueError(f"{folder} is not empty and holds no run of edgeorder; name another folder")
     folder.mkdir(exist_ok=True)
-    return {}
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder, where the system can; a run that is killed leaves nothing behind.
+
+    Raises:
+        ValueError: If another run is at it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows two runs are found out when they end
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some disks on a network lock no folder
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"another run is writing to {folder}; let it end, or name another folder") from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def _written(folder: Path) -> int:

@@ -50,8 +50,8 @@ def place(
 
     A line that cannot be placed comes back as it is, with `error` and a null `placement`; the others go on.
 
-    A table of Parquet has a column `chunks` and, where a stage needs it, `query`. It comes out with order, kept, block,
-    tokens, dropped, reason and error added, in parts in the folder --out.
+    A table of Parquet has a column `chunks` and, where a stage needs it, `query` or `question`. It comes out with
+    order, kept, block, tokens, dropped, reason and error added, in parts in the folder --out.
 
     Exit code 0: done, also where some rows of a table have an error, which its column tells; 1: it could not be done,
     or some lines have an error, told in one line; 2: wrong usage.
@@ -73,8 +73,10 @@ def place(
     if is_table(source):
         place_parquet(source, out, settings, batch_rows, prefix)
         return
+    if str(source) != "-" and not source.exists():
+        raise FileNotFoundError(f"no file or folder {source}")
     if out is not None:
-        raise ValueError(f"--out={out} is for the parts of a Parquet table; JSON lines go to stdout")
+        raise ValueError(f"--out={out} is for a table of Parquet, and {source} is none; JSON lines go to stdout")
     from edgeorder.cli.place_lines import place_lines
 
     place_lines(source, settings, block)

@@ -45,12 +45,19 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
 
 
 def table_rows(source: Path, label: str) -> "Iterator[Row]":
-    """Yield the rows of a table, with progress on stderr."""
+    """Yield the rows of a table, with progress on stderr.
+
+    Raises:
+        ValueError: As `read_rows`; and if the table has no questions.
+    """
     from edgeorder.batch import read_rows
+    from edgeorder.batch.columns import check_named, question_column
     from edgeorder.batch.parquet import Table
     from edgeorder.cli.progress import progress
 
-    total = Table.open(source).rows
+    table = Table.open(source)
+    check_named(table.schema.names, "chunks", question_column(table.schema.names))  # before a long time is spent
+    total = table.rows
     with progress(label, unit="rows", pace=True) as step:
         for done, row in enumerate(read_rows(source), start=1):
             yield row
@@ -59,11 +66,6 @@ def table_rows(source: Path, label: str) -> "Iterator[Row]":
 
 def is_table(source: Path) -> bool:
     """Say whether a path is one of Parquet: a folder, or a file by its suffix or by how it begins."""
-    from edgeorder.batch.parquet import SUFFIXES
+    from edgeorder.batch.parquet import SUFFIXES, is_parquet
 
-    if source.is_dir() or source.suffix.lower() in SUFFIXES:
-        return True
-    if not source.is_file():
-        return False
-    with source.open("rb") as file:
-        return file.read(4) == b"PAR1"
+    return source.is_dir() or source.suffix.lower() in SUFFIXES or is_parquet(source)

@@ -77,12 +77,17 @@ def read_lines(raw: BufferedReader, name: str) -> Iterator[tuple[int, Any]]:
         name: Of the file, for messages.
 
     Raises:
-        ValueError: For damaged gzip data.
+        ValueError: For damaged gzip data, or a table of Parquet.
     """
     stream = gzip.GzipFile(fileobj=raw) if is_packed(raw) else raw
     number = 1
     try:
         while line := stream.readline(_LONGEST + 1):
+            if number == 1 and line.startswith(b"PAR1"):
+                raise ValueError(
+                    f"{name} holds Parquet, not JSON lines: a table is read from a file of its own, neither packed nor "
+                    "through a pipe, by place, audit, cases and plan"
+                )
             line = line.removeprefix(BOM_UTF8)  # in the middle too: files that were put together
             if len(line) > _LONGEST:
                 told = f"{name}:{number} is longer than {_LONGEST:,} bytes; write one JSON object a line"

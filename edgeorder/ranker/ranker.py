@@ -82,12 +82,9 @@ class EvidenceRanker:
         check_llm(self.llm)
         as_dimensions(self.dimensions)
         as_fallback(self.fallback)
-        if isinstance(self.constraints, str) or not all(
-            isinstance(one, str) or callable(one) for one in self.constraints
-        ):
-            raise TypeError(
-                f"constraints must be a list of wishes in words and functions, not {self.constraints!r:.80}"
-            )
+        wishes = self.constraints
+        if isinstance(wishes, str) or not all(isinstance(one, str) or callable(one) for one in wishes):
+            raise TypeError(f"constraints must be a list of wishes in words and functions, not {wishes!r:.80}")
         if isinstance(self.recorders, str) or not all(map(callable, self.recorders)):
             raise TypeError(f"recorders must be callables that take a RankingRecord, not {self.recorders!r:.80}")
         for name, least in (("passes", 1), ("at_once", 2), ("passage_chars", 1)):
@@ -105,6 +102,11 @@ class EvidenceRanker:
     def name(self) -> str:
         """The name under which the ranker is recorded."""
         return f"EvidenceRanker({llm_name(self.llm)})"
+
+    @property
+    def only_async(self) -> bool:
+        """Whether the model can only be awaited."""
+        return is_async(self.llm)
 
     @property
     def fallback_name(self) -> str:
@@ -133,7 +135,7 @@ class EvidenceRanker:
         """
         started = time.time(), time.perf_counter()
         asked = self._plan(query, passages)
-        if is_async(self.llm):
+        if self.only_async:
             raise TypeError(f"llm {llm_name(self.llm)} is async: use arank, or give it a sync twin")
         outcomes = [_run(one, lambda prompt: ask(self.llm, *prompt)) for one in self._sessions(*asked)]
         return self._finished(*asked, outcomes, *started)
@@ -217,14 +219,9 @@ class EvidenceRanker:
         words = [one if isinstance(one, str) else getattr(one, "words", "") for one in self.constraints]
         keys = [key for one in self.constraints for key in getattr(one, "keys", (getattr(one, "key", ""),)) if key]
         shown = {names[index]: index for index in order}
-        prompt = prompt_for(
-            query,
-            {label: passages[index] for label, index in shown.items()},
-            self.judged_by,
-            [wish for wish in words if wish],
-            keys,
-            self.passage_chars,
-        )
+        told = {label: passages[index] for label, index in shown.items()}
+        wishes = [wish for wish in words if wish]
+        prompt = prompt_for(query, told, self.judged_by, wishes, keys, self.passage_chars)
         return self._session(prompt, shown)
 
     def _session(self, prompt: str, shown: Mapping[str, int]) -> Asking:
@@ -244,9 +241,8 @@ class EvidenceRanker:
     ) -> Ranking:
         """Return the ranking that outcomes come to, on record and through the gate."""
         gate = Gate(self.least_tier, self.review_below, self.always_review)
-        judging = Judging(
-            self.judged_by, self.constraints, as_fallback(self.fallback), self.thresholds, gate, self.passes
-        )
+        fallback = as_fallback(self.fallback)
+        judging = Judging(self.judged_by, self.constraints, fallback, self.thresholds, gate, self.passes)
         ranking = ranking_of(query, passages, outcomes, judging)
         if self.recorders:
             from edgeorder.ranker.record import record_ranking

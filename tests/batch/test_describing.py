@@ -3,14 +3,17 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from edgeorder import Budget, Layout
-from edgeorder.batch import PlaceBatch
+from edgeorder.batch import PlaceBatch, place_table
 from edgeorder.batch.describing import described
 
 
@@ -40,6 +43,16 @@ def made(by: float, calls: list[str]) -> Callable[[str, list[str]], list[float]]
         return [by * len(text) for text in texts]
 
     return scorer
+
+
+@dataclass
+class Keyed:
+    """A scorer with a key that its `repr` shows."""
+
+    api_key: str
+
+    def __call__(self, query: str, texts: list[str]) -> list[float]:
+        return [float(len(text)) for text in texts]
 
 
 def words(text: str) -> int:
@@ -99,3 +112,14 @@ def test_another_process_says_the_same() -> None:
         for _ in range(2)
     ]
     assert runs[0].stdout == runs[1].stdout != ""
+
+
+def test_no_secret_is_written(tmp_path: Path) -> None:
+    """What a run keeps of its settings lies beside the parts; another key is another setting all the same."""
+    keyed = told(rerank=Keyed("sk-12345678901234567890"))
+    assert "1234" not in keyed
+    assert "Keyed(api_key='***')" in keyed
+    assert keyed != told(rerank=Keyed("sk-09876543210987654321"))
+    pq.write_table(pa.table({"chunks": [["A"]], "query": ["q"]}), tmp_path / "in.parquet")
+    place_table(tmp_path / "in.parquet", tmp_path / "out", PlaceBatch(rerank=Keyed("sk-12345678901234567890")))
+    assert "1234" not in (tmp_path / "out" / "_edgeorder.json").read_text()

@@ -14,7 +14,7 @@ from edgeorder.auditing import audit_rows
 from edgeorder.batch import read_rows
 from edgeorder.cli.app import app
 from edgeorder.collecting import cases_from_rows
-from edgeorder.probe.case_files import read_cases
+from edgeorder.probe.case_files import read_cases, write_cases
 from edgeorder.profile import LengthProfile
 
 SETTINGS = {"order": "relevance", "reading": "off", "top_n": 8}
@@ -220,3 +220,48 @@ def test_the_commands_read_tables(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=said):
             CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+
+
+def test_cases_may_be_kept_as_a_table(tmp_path: Path) -> None:
+    """A case file that became Parquet: `question` for `query`, and the gold chunk marked among the chunks."""
+    own = cases_from_rows(read_rows(write(tmp_path / "t.parquet", rows())))
+    write_cases(tmp_path / "cases.jsonl", own)
+    lines = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    table = write(tmp_path / "cases.parquet", lines)
+    assert cases_from_rows(read_rows(table)) == own == read_cases(tmp_path / "cases.jsonl")
+    assert [row.finding.kind for row in audit_rows(read_rows(table), SETTINGS).rows] == [
+        row.finding.kind for row in audit(retriever, SETTINGS, asked(rows())).rows
+    ]
+    kept = pq.read_table(table)
+    read = list(read_rows(table))
+    assert [row.others["gold"] for row in read] == [[case.gold.id] for case in own]
+    both = kept.append_column("query", pa.array(["other"] * 30)).append_column("gold", pa.array(["c1"] * 30))
+    pq.write_table(both, table)
+    assert [(row.query, row.others["gold"]) for row in read_rows(table)] == [("other", "c1")] * 30
+
+
+def test_marks_that_are_none_say_nothing(tmp_path: Path) -> None:
+    """A text instead of an id that is missing; no mark, no label."""
+    marks = [[("A", "a", True), ("B", None, True)], [("A", "a", None)], [("A", "a", False)], None, [("B", None, True)]]
+    made = [
+        {"question": "q", "chunks": cell and [dict(zip(("text", "id", "gold"), one, strict=True)) for one in cell]}
+        for cell in marks
+    ]
+    found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", made))]
+    assert found == [["a", "B"], None, None, None, ["B"]]
+    told = [row | {"gold": "own" if at == 4 else None} for at, row in enumerate(made)]
+    found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", told))]
+    assert found == [["a", "B"], None, None, None, "own"]
+
+
+@pytest.mark.parametrize("command", [["audit"], ["cases", "--out", "o.jsonl"], ["plan", "p.json"]])
+def test_a_table_without_questions_is_told_before_it_is_read(
+    tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the columns that there are."""
+    monkeypatch.chdir(tmp_path)
+    curve = LengthProfile(10, 60, "primacy", "relevance", 0.1, 0.05, 0.2, (0.9, 0.8, 0.5))
+    PositionProfile("m", (curve,)).save(tmp_path / "p.json")
+    write(tmp_path / "t.parquet", [{"asked": "q", "chunks": ["A"], "answers": ["A"]}])
+    with pytest.raises(ValueError, match="no column 'query'; there are: asked, chunks, answers"):
+        CliRunner().invoke(app, [*command, "t.parquet"], catch_exceptions=False)

@@ -235,3 +235,57 @@ def test_a_prefix_is_a_text() -> None:
     """Told at once, not at the first batch."""
     with pytest.raises(TypeError, match="prefix must be a text, not 5"):
         PlaceBatch(prefix=5)  # type: ignore[arg-type]
+
+
+def test_columns_that_can_be_read_once_come_back_as_lists() -> None:
+    """Generators and iterators are not handed back empty, and no row of one is lost."""
+    rows: Any = {"chunks": ([text] for text in "AB"), "id": iter([1, 2]), "more": {1: "x", 2: "y"}.values()}
+    placed = PlaceBatch()(rows)
+    assert (placed["chunks"], placed["id"], placed["block"]) == ([["A"], ["B"]], [1, 2], ["A", "B"])
+    assert list(placed["more"]) == ["x", "y"]
+    with pytest.raises(ValueError, match=r"one length, not .*'id': 3"):
+        PlaceBatch()({"chunks": ([text] for text in "AB"), "id": iter([1, 2, 3])})
+
+    def broken() -> Any:
+        yield ["A"]
+        raise TypeError("the reader's own")
+
+    with pytest.raises(TypeError, match="the reader's own"):
+        PlaceBatch()({"chunks": broken()})
+
+
+@pytest.mark.parametrize("value", ["AB", b"AB", None, 5, {"a": 1, "b": 2}, {1, 2}, np.array(5)], ids=repr)
+def test_a_column_is_a_list(value: Any) -> None:
+    """Also one that is not read: a single row, as `map` hands it over that was not told to batch, is told as such."""
+    for batch in ({"chunks": value}, {"chunks": [["A"], ["B"]], "query": value}):
+        with pytest.raises(TypeError, match=r"must be a list with one value for each row, .*batched=True"):
+            PlaceBatch()(batch)
+    with pytest.raises(TypeError, match="the column 'query' must be a list"):
+        PlaceBatch()({"query": "Which?", "chunks": ["A", "B"]})
+
+
+def test_what_is_no_batch_is_told_with_what_makes_one() -> None:
+    """Rows, and what other packages can hand to Arrow."""
+    with pytest.raises(TypeError, match=r"not builtins\.list; pyarrow\.Table\.from_pylist\(rows\)"):
+        PlaceBatch()([{"chunks": ["A"]}])
+    table = pa.table({"chunks": [["A"]]})
+    for stream in (table.to_reader(), type("Frame", (), {"__arrow_c_stream__": table.__arrow_c_stream__})()):
+        with pytest.raises(TypeError, match=r"; pyarrow\.table\(batch\) makes one of it"):
+            PlaceBatch()(stream)
+        assert PlaceBatch()(pa.table(stream))["block"].to_pylist() == ["A"]
+
+
+def test_questions_may_be_called_so() -> None:
+    """As JSON lines have them; `query` counts if both are there, and what is not needed is not read."""
+    table = pa.table({"question": ["q"], "chunks": [["A"]]})
+    for batch in (table, table.to_pandas(), table.to_pydict()):
+        assert list(cells(PlaceBatch(prompt="after")(batch), "prompt")) == ["A\n\nQuestion: q"]
+    both = {"question": ["q"], "query": ["r"], "chunks": [["A"]]}
+    assert PlaceBatch(prompt="after")(both)["prompt"] == ["A\n\nQuestion: r"]
+    assert PlaceBatch()({"question": [5], "chunks": [["A"]]})["error"] == [None]
+    twice = pa.Table.from_arrays([table["chunks"], table["question"], table["question"]], ["chunks"] + ["question"] * 2)
+    assert cells(PlaceBatch()(twice), "error") == [None]
+    with pytest.raises(ValueError, match="2 columns are named 'question'"):
+        PlaceBatch(prompt="after")(twice)
+    with pytest.raises(ValueError, match="no column 'query'; there are: chunks"):
+        PlaceBatch(prompt="after")({"chunks": [["A"]]})

@@ -141,24 +141,6 @@ def _interrupt(done: int, total: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_two_runs_in_one_folder_are_found_out(tmp_path: Path) -> None:
-    """Parts of both would hold rows twice: the folder is not called whole."""
-    source, target = write(tmp_path / "in.parquet", made(10)), tmp_path / "placed"
-
-    def other(done: int, total: int, at: int) -> None:
-        if done == at:
-            place_table(source, target, PLACE, batch_rows=3, part_rows=3)
-            (target / "_SUCCESS").unlink()
-
-    with pytest.raises(FileNotFoundError, match="placed is written to by another run; let one end"):
-        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=2))
-    for part in target.glob("part-*"):
-        part.unlink()
-    with pytest.raises(ValueError, match="but no part that ends before it"):
-        place_table(source, target, PLACE, batch_rows=2, part_rows=4, step=lambda *told: other(*told, at=0))
-    assert not (target / "_SUCCESS").exists()
-
-
 def test_damage_within_a_file_is_told(tmp_path: Path) -> None:
     """With the name of the file; what was placed before it stays."""
     source = write(tmp_path / "in" / "b.parquet", made(5000, 3))
@@ -185,7 +167,7 @@ def test_another_cell_is_another_table(tmp_path: Path) -> None:
     assert written[0][-(2**16) :] == written[1][-(2**16) :]
     source.write_bytes(written[0])
     with pytest.raises(KeyboardInterrupt):
-        place_table(source, target, PLACE, batch_rows=100, part_rows=100, step=lambda *at: _stop_at(1000, *at))
+        place_table(source, target, PLACE, batch_rows=100, part_rows=100, step=lambda *at: stop_at(1000, *at))
     source.write_bytes(written[1])
     with pytest.raises(ValueError, match="holds parts of another run: other source"):
         place_table(source, target, PLACE)
@@ -193,7 +175,7 @@ def test_another_cell_is_another_table(tmp_path: Path) -> None:
     assert place_table(source, target, PLACE).before >= 900
 
 
-def _stop_at(most: int, done: int, total: int) -> None:
+def stop_at(most: int, done: int, total: int) -> None:
     if done >= most:
         raise KeyboardInterrupt
 
@@ -267,7 +249,7 @@ def test_every_row_is_placed_once_however_runs_are_stopped(
                 PLACE,
                 batch_rows=batch_rows,
                 part_rows=part_rows,
-                step=lambda *told, most=most: _stop_at(most, *told),  # type: ignore[misc]
+                step=lambda *told, most=most: stop_at(most, *told),  # type: ignore[misc]
             )
             assert before <= done.before
             assert done.rows == first

@@ -1,5 +1,6 @@
 """`edgeorder place` on a table."""
 
+import gzip
 import json
 import re
 import sys
@@ -104,6 +105,23 @@ def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.search(
         r"Placing: \d+ of at most 1000 rows done, about \d+ s left, [\d,]+ rows/s", capsys.readouterr().err
     )
+
+
+def test_a_table_that_comes_as_lines_is_told(source: Path, tmp_path: Path) -> None:
+    """Through stdin or packed, it is no thousands of bad lines; and what is not there is told as such."""
+    packed = tmp_path / "q.parquet.gz"
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    for name, sent in (("-", source.read_bytes()), (str(packed), b"")):
+        told = "stdin" if name == "-" else re.escape(name)
+        with pytest.raises(ValueError, match=f"{told} holds Parquet, not JSON lines: a table is read from a file"):
+            CliRunner().invoke(app, ["place", name], input=sent, catch_exceptions=False)
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("{}")
+    with pytest.raises(ValueError, match=r"--out=x is for a table of Parquet, and .*lines\.jsonl is none"):
+        CliRunner().invoke(app, ["place", str(lines), "--out", "x"], catch_exceptions=False)
+    for more in ([], ["--out", "x"]):
+        with pytest.raises(FileNotFoundError, match=r"no file or folder .*absent"):
+            CliRunner().invoke(app, ["place", str(tmp_path / "absent"), *more], catch_exceptions=False)
 
 
 PLAIN = st.none() | st.booleans() | st.integers(-1, 10**20) | st.floats(allow_nan=False)

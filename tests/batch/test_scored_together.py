@@ -1,12 +1,14 @@
 """Scorers that score the rows of a batch together: whatever they do, each row gets what it gets alone."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from edgeorder import EdgeOrderWarning, Rerank
 from edgeorder.batch import PlaceBatch
+from edgeorder.rerank import EvidenceRanker
 
 BATCH = {
     "query": ["a", "bad", "", "  ", None, 5, " b ", "nan", "\ud800"],
@@ -79,3 +81,21 @@ def test_failures_that_may_be_are_told_row_by_row() -> None:
     together, wanted = ({name: own for name, own in one.items() if name != "reason"} for one in placed)
     assert together == wanted
     assert [at for at, reason in enumerate(placed[0]["reason"]) if reason and "rerank failed" in reason] == [1, 7]
+
+
+def test_a_scorer_that_can_only_be_awaited_is_refused() -> None:
+    """At once, also as the second of a cascade: it would fail every row."""
+
+    async def scorer(query: str, texts: list[str]) -> list[float]:
+        return [0.0 for _ in texts]
+
+    class Asked:
+        async def __call__(self, query: str, texts: list[str]) -> list[float]:
+            return [0.0 for _ in texts]
+
+    async def llm(prompt: str) -> str:
+        return prompt
+
+    for one in (scorer, Asked(), partial(scorer), Rerank([alone, scorer], keep=2), EvidenceRanker(llm)):
+        with pytest.raises(TypeError, match=r"scorer .* is async, and batches are placed without an event loop"):
+            PlaceBatch(rerank=one)

@@ -1,6 +1,7 @@
 """`PlaceBatch` on a real local Spark."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -46,3 +47,18 @@ def test_rows_come_back_with_the_values_of_one_call(spark: Any, mapped: str) -> 
     placed = getattr(frame, mapped)(lambda batches: map(place_batch, batches), schema)
     rows = [one.asDict(recursive=True) for one in placed.orderBy("id").collect()]
     assert rows == place_batch(table).to_pylist()
+
+
+def test_spark_reads_the_columns_that_were_added_to_its_own_table(spark: Any, tmp_path: Path) -> None:
+    """What Spark wrote is placed outside it, and Spark reads all of it again."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from question_rows import TYPES, row
+
+    from edgeorder.batch import PlaceBatch, place_table
+
+    rows = [row(at) for at in range(30)]
+    spark.createDataFrame(rows, from_arrow_schema(TYPES)).coalesce(1).write.parquet(str(tmp_path / "in"))
+    place_batch = PlaceBatch(order="bookend")
+    place_table(tmp_path / "in", tmp_path / "out", place_batch)
+    placed = spark.read.parquet(str(tmp_path / "out")).orderBy("id").collect()
+    assert [one.asDict(recursive=True) for one in placed] == place_batch(pa.Table.from_pylist(rows, TYPES)).to_pylist()
