@@ -176,8 +176,8 @@ def _tell(unknown: Sequence[int], numbered: bool) -> None:
     why = (
         "the answer invents it, or it was shown in a conversation that is not in these messages"
         if numbered
-        else "none has a number at all; EdgeOrderMiddleware gives them, to documents that a tool returns as a list or as "
-        "the artifact of response_format='content_and_artifact'"
+        else "none has a number at all; EdgeOrderMiddleware gives them, to documents that a tool returns as a list or "
+        "as the artifact of response_format='content_and_artifact'"
     )
     warn(
         f"no passage of this conversation has the number {', '.join(map(str, unknown))}, which the answer cites: {why}"

@@ -530,7 +530,7 @@ def test_cited_needs_an_answer():
 
 
 def test_cited_tells_of_numbers_that_nothing_has():
-    """An answer that invents a number, or cites where nothing was numbered, does not look like one without citations."""
+    """An answer that invents a number, or cites where nothing was numbered, is told from one that cites nothing."""
     result = agent_of(saying(calling("AB"), "So [2], [7]."), EdgeOrderMiddleware(plain())).invoke({"messages": HI})
     with pytest.warns(EdgeOrderWarning, match="has the number 7, which the answer cites: the answer invents it"):
         assert len(cited(result)) == 1
