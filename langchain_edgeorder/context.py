@@ -57,6 +57,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             alone; without it the text of the last human message.
         name: What tells it from another one in the same agent; the retriever's name without it.
         strict: Whether a full window raises `BudgetError`.
+
+    Raises:
+        TypeError: For something else than a retriever and an `EdgeOrder`.
+        ValueError: For a prompt that would show the question a second time.
     """
 
     state_schema = ContextState
@@ -72,6 +76,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         strict: bool = False,
     ) -> None:
         super().__init__()
+        if not isinstance(retriever, Runnable):
+            raise TypeError(
+                "give a retriever, such as store.as_retriever(), or a Runnable, such as RunnableLambda(search), not "
+                f"{retriever!r:.80}"
+            )
         self.retriever = retriever
         placer = without_question(with_labels(placer))
         self.placer = placer.unchanged() if placer.shadow else placer

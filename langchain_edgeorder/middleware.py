@@ -70,6 +70,7 @@ class EdgeOrderMiddleware(AgentMiddleware[ConversationState, Any, Any]):
 
     Raises:
         ImportError: At import, if langchain is not installed.
+        TypeError: For something else than an `EdgeOrder`.
         ValueError: For settings that cannot work together.
     """
 

@@ -195,8 +195,14 @@ def _known(method: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_labels(placer: EdgeOrder | None) -> EdgeOrder:
-    """Return the placer, its passages numbered unless it says how the block is written."""
+    """Return the placer, its passages numbered unless it says how the block is written.
+
+    Raises:
+        TypeError: For anything else than an `EdgeOrder`.
+    """
     placer = EdgeOrder() if placer is None else placer
+    if not isinstance(placer, EdgeOrder):
+        raise TypeError(f"give an EdgeOrder, such as EdgeOrder(budget=6000), not {placer!r:.80}")
     return placer if placer.layout is not None else placer.model_copy(update={"layout": "numbered"})
 
 

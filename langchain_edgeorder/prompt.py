@@ -218,6 +218,9 @@ def context_prompt(
 
     Returns:
         A `ChatPromptTemplate` whose last message is the prompt with the block.
+
+    Raises:
+        TypeError: For something else than an `EdgeOrder`.
     """
     placer = with_labels(placer)
     own = as_prompt(placer.prompt) or Prompt()
