@@ -64,7 +64,7 @@ bench: $(VENV)/.dev
 bench-batches: $(VENV)/.dev
 	$(BIN)/python benchmarks/batches.py
 
-# The site, in site/: open site/index.html, or serve the folder to search it.
+# The site, in site/: open site/index.html.
 docs: $(VENV)/.docs
 	$(BIN)/properdocs build --strict --config-file .properdocs.yml
 

@@ -1,6 +1,7 @@
 """Links in what is read on the repository's page: README, documentation and the standard files."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_files_that_the_pages_name_are_there() -> None:
     for path in FILES:
         for name in re.findall(r"\b((?:examples|benchmarks|tests)/[\w/]+\.(?:py|ipynb))", path.read_text("utf-8")):
             assert (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+def test_every_extra_is_told_of() -> None:
+    """The table of extras has each that can be installed, and no other."""
+    table = prose(ROOT / "docs" / "index.md").partition("## Extras")[2].partition("\n## ")[0]
+    rows = [row for row in table.splitlines() if row.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert named == set(declared["optional-dependencies"])
 
 
 def test_the_map_of_the_house_has_every_room() -> None:
