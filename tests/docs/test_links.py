@@ -1,11 +1,16 @@
 """Links in what is read on the repository's page: README, documentation and the standard files."""
 
+import inspect
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blocks import PAGES, ROOT
+
+from langchain_edgeorder import EdgeOrder
+from llamaindex_edgeorder import EdgeOrderPostprocessor
 
 FILES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")), *PAGES]
 _LINK = re.compile(r"(?<!!)\[(?:[^\][]|\[[^\]]*\])*\]\(([^)\s]+)\)")
@@ -53,6 +58,21 @@ def test_every_extra_is_told_of() -> None:
     named = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert named == set(declared["optional-dependencies"])
+
+
+@pytest.mark.parametrize("adapter", [EdgeOrder, EdgeOrderPostprocessor])
+def test_where_keys_are_looked_for_stands_in_the_reference(adapter: type[Any]) -> None:
+    """Each name that is tried where a key is not set is told with the key: the pages point there."""
+    told = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(adapter) or "", re.MULTILINE))
+    for key, field in adapter.model_fields.items():
+        if key.endswith("_key"):
+            names = (field.default,) if isinstance(field.default, str) else field.default or ()
+            assert "Default:" in told[key], key
+            assert [name for name in names if f'"{name}"' not in told[key] and name not in BETWEEN] == [], key
+
+
+BETWEEN = [f"Header {level}" for level in range(2, 6)]
+"""Told as "Header 1" to "Header 6"."""
 
 
 def test_the_map_of_the_house_has_every_room() -> None:
