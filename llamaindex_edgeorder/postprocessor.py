@@ -44,7 +44,8 @@ class EdgeOrderPostprocessor(Adapter, Component):
             count from there, so only nodes of one section are neighbours by them. Default: "Header 1" to "Header 6",
             "header_path", "section", "heading", "parent_id" and "doc_id".
         offset_key: The same for an ordinal, `"page_label"` where nodes are whole pages; `[("page", "line")]` is one
-            made of two. Default: the links to previous and next node, then the character span, then an index key.
+            made of two. Default: the links to previous and next node, then the character span, then "chunk_index" or
+            "index".
         end_key: The same for the end of the chunk, which makes `offset_key` a character offset. Default: none.
         title_key: The same for what labels show. Default: "title".
         date_key: The same for the date. Default: "date".
