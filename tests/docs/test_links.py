@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks import PAGES, ROOT
+from blocks import PAGES, ROOT, blocks_of
+from typer.main import get_command
 
+from edgeorder.cli.app import app
 from langchain_edgeorder import EdgeOrder
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
 FILES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")), *PAGES]
+COMMANDS: dict[str, Any] = vars(get_command(app))["commands"]
 _LINK = re.compile(r"(?<!!)\[(?:[^\][]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 
 
@@ -58,6 +61,23 @@ def test_every_extra_is_told_of() -> None:
     named = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert named == set(declared["optional-dependencies"])
+
+
+def test_commands_that_are_shown_exist_with_their_options() -> None:
+    """Also those that no test runs, since they ask a model: in console blocks, and in the text."""
+    known = {name: {opt for one in command.params for opt in one.opts} for name, command in COMMANDS.items()}
+    seen = 0
+    for path in FILES:
+        lines = [line for block in blocks_of(path) if block.kind == "console" for line in block.code.splitlines()]
+        lines += [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", prose(path))]
+        for name, given in re.findall(r"^ *(?:\$ )?edgeorder ([a-z][a-z-]*)(.*)", "\n".join(lines), re.MULTILINE):
+            seen += 1
+            assert name in known, f"{path.name}: edgeorder {name}"
+            options = set(re.findall(r" (--[\w-]+)", given))
+            assert options <= {*known[name], "--help"}, f"{path.name}: edgeorder {name}"
+        named = {line.split()[0] for line in lines if line.startswith("--")}
+        assert named <= set().union(*known.values()), path.name
+    assert seen > 20
 
 
 @pytest.mark.parametrize("adapter", [EdgeOrder, EdgeOrderPostprocessor])
