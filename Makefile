@@ -26,7 +26,7 @@ test-engines: $(ENGINES)/.engines
 test-lowest: $(LOWEST)/.lowest
 	$(LOWEST)/$(IN)/python -m pytest tests/core tests/values tests/adapters tests/langchain tests/llamaindex
 
-# The core, and the contract that both adapters keep, without torch: soon done on any Python.
+# The core, and the contract that both adapters keep, without torch: quick, on any Python.
 test-light: $(LIGHT)/.light
 	$(LIGHT)/$(IN)/python -m pytest tests/core tests/values tests/adapters
 
