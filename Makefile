@@ -26,7 +26,7 @@ test-engines: $(ENGINES)/.engines
 test-lowest: $(LOWEST)/.lowest
 	$(LOWEST)/$(IN)/python -m pytest tests/core tests/values tests/adapters tests/langchain tests/llamaindex
 
-# The core, and the contract that both adapters keep, without torch: soon done on any Python.
+# The core, and the contract that both adapters keep, without torch: quick, on any Python.
 test-light: $(LIGHT)/.light
 	$(LIGHT)/$(IN)/python -m pytest tests/core tests/values tests/adapters
 
@@ -64,7 +64,7 @@ bench: $(VENV)/.dev
 bench-batches: $(VENV)/.dev
 	$(BIN)/python benchmarks/batches.py
 
-# The site, in site/: open site/index.html, or serve the folder to search it.
+# The site, in site/: open site/index.html.
 docs: $(VENV)/.docs
 	$(BIN)/properdocs build --strict --config-file .properdocs.yml
 

@@ -113,7 +113,8 @@ def named_order(name: str) -> Order:
     try:
         return ORDERS[name]
     except KeyError:
-        raise bad_choice("order", name, ("auto", *ORDERS)) from None
+        measured = (f"PositionProfile.load({name!r})",) if name.endswith(".json") else ()
+        raise bad_choice("order", name, ("auto", *ORDERS, *measured)) from None
 
 
 def order_name(order: Order) -> str:

@@ -77,7 +77,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     ) -> None:
         super().__init__()
         if not isinstance(retriever, Runnable):
-            raise TypeError(f"give a retriever, or RunnableLambda(function), not {retriever!r:.80}")
+            raise TypeError(
+                "give a retriever, such as store.as_retriever(), or a Runnable, such as RunnableLambda(search), not "
+                f"{retriever!r:.80}"
+            )
         self.retriever = retriever
         placer = without_question(with_labels(placer))
         self.placer = placer.unchanged() if placer.shadow else placer

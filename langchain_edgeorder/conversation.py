@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages, messages_from_dict
 
 from edgeorder.alerts import warn
+from edgeorder.citing import invented
 from edgeorder.message_parts import as_json
 from edgeorder.register import Register
 from edgeorder.window import registered
@@ -137,8 +138,8 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
     Raises:
         ValueError: If there is no answer.
 
-    A citation whose document left the conversation (its message was removed or cleared) is warned of, and one that
-    could mean several.
+    A citation whose document left the conversation (its message was removed or cleared) is warned of, one that no
+    passage has, and one that could mean several.
     """
     messages = [_message(one) for one in messages_of(result)]
     answer = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
@@ -154,7 +155,9 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
     register = _known(result, messages)
     register.update({f"shown {number}": {"number": number} for number in documents})
     structured = answer.tool_calls if result.get("structured_response") is not None else []
-    asked = register.cited("\n".join([answer.text, *(as_json(call["args"]) for call in structured)]))
+    text = "\n".join([answer.text, *(as_json(call["args"]) for call in structured)])
+    asked = register.cited(text)
+    _tell(invented(text, numbers := [source.number for source in register.sources()]), bool(numbers))
     if lost := [number for number in asked if number not in documents]:
         warn(f"the documents of {lost} left the conversation: {[source[1:] for source in register.sources(lost)]}")
     parts = [kept(result, "register"), *(mark["register"] for mark in map(mark_of, messages) if mark)]
@@ -164,6 +167,21 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
             "register, with window(register=Register())"
         )
     return [documents[number] for number in asked if number in documents]
+
+
+def _tell(unknown: Sequence[int], numbered: bool) -> None:
+    """Warn of citations that lead to no passage."""
+    if not unknown:
+        return
+    why = (
+        "the answer invents it, or it was shown in a conversation that is not in these messages"
+        if numbered
+        else "none has a number at all; EdgeOrderMiddleware gives them, to documents that a tool returns as a list or "
+        "as the artifact of response_format='content_and_artifact'"
+    )
+    warn(
+        f"no passage of this conversation has the number {', '.join(map(str, unknown))}, which the answer cites: {why}"
+    )
 
 
 _LABEL = ("title", "source", "page")

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.tools.retriever import RetrieverInput
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from edgeorder.alerts import warn
@@ -64,7 +66,8 @@ class Finder:
                 text = text_of(result)
                 if text or isinstance(result.content, str):
                     return Found(result, text) if text else None
-        if named and not (isinstance(result, ToolMessage) and result.status == "error"):
+        told = named or _of_a_retriever(request.tool)
+        if told and not (isinstance(result, ToolMessage) and result.status == "error"):
             warn(
                 f"the tool {request.tool_call['name']!r} returned {what_came(result)}, which {self.owner_name} does "
                 "not understand and leaves as it is: documents come as a list of Document, as text blocks, or as the "
@@ -79,6 +82,11 @@ class Finder:
         known = {tool.name for tool in getattr(request.runtime, "tools", None) or ()}
         if self.names is not None and known and (missing := sorted(self.names - known)):
             warn(f"tools={missing} of {self.owner} are no tools of this agent, which has {sorted(known)}")
+
+
+def _of_a_retriever(tool: BaseTool | None) -> bool:
+    """Say whether `create_retriever_tool` made a tool: by default it returns a text, of which nothing can be placed."""
+    return tool is not None and tool.args_schema is RetrieverInput
 
 
 def query_of(request: ToolCallRequest, query_arg: str, placer: EdgeOrder | None) -> str | None:

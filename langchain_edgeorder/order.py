@@ -56,15 +56,19 @@ class EdgeOrder(
         document_prompt: The template that the chain renders each document with, so that the budget counts it too.
             It must show `{page_content}` exactly once.
         score_key: Where the score lives in the metadata: a name, names tried in order, a dotted path or a callable.
-        source_key: The same for the source.
+            Default: "relevance_score", then "score".
+        source_key: The same for the source. Default: "source".
         section_key: Where section headers or the id of a parent live; all its names count together. `start_index`
-            starts anew in each section and on each page, so only chunks of one are neighbours by it.
+            starts anew in each section and on each page, so only chunks of one are neighbours by it. Default:
+            "Header 1" to "Header 6", "header_path", "section", "heading", "parent_id" and "doc_id".
         offset_key: The same for the offset in the source. `start_index` is a character offset, others are ordinals,
-            `"page"` where documents are whole pages; `[("page", "line")]` is one made of two.
-        end_key: The same for the end of the chunk, which makes another offset key a character offset too.
-        title_key: The same for the title that labels show.
-        date_key: The same for the date.
-        page_key: The same for the page.
+            `"page"` where documents are whole pages; `[("page", "line")]` is one made of two. Default: "start_index",
+            then "chunk_index", then "seq_num".
+        end_key: The same for the end of the chunk, which makes another offset key a character offset too. Default:
+            none, as the text tells where it ends.
+        title_key: The same for the title that labels show. Default: "title".
+        date_key: The same for the date. Default: "date".
+        page_key: The same for the page. Default: "page_label", then "page".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder".
         shadow: Return the documents untouched, and only record what would have been done.
 

@@ -39,13 +39,15 @@ class EdgeOrderPostprocessor(Adapter, Component):
             Default: the node's own score.
         source_key: The same for the source. Default: `ref_doc_id`, then the file path, then the file name.
         section_key: Where section headers live; all its names count together, and the parent node with them. Characters
-            count from there, so only nodes of one section are neighbours by them.
+            count from there, so only nodes of one section are neighbours by them. Default: "Header 1" to "Header 6",
+            "header_path", "section", "heading", "parent_id" and "doc_id".
         offset_key: The same for an ordinal, `"page_label"` where nodes are whole pages; `[("page", "line")]` is one
-            made of two. Default: the links to previous and next node, then the character span, then an index key.
-        end_key: The same for the end of the chunk, which makes `offset_key` a character offset.
+            made of two. Default: the links to previous and next node, then the character span, then "chunk_index" or
+            "index".
+        end_key: The same for the end of the chunk, which makes `offset_key` a character offset. Default: none.
         title_key: The same for what labels show. Default: "title".
-        date_key: Default: "date".
-        page_key: Default: "page_label".
+        date_key: The same for the date. Default: "date".
+        page_key: The same for the page. Default: "page_label".
         annotate: Write rank, position and scores into copies, under the metadata key "edgeorder", which is kept out of
             the text for LLM and embedding.
         shadow: Return the nodes untouched, and only record what would have been done.

@@ -197,6 +197,18 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert (metadata.metadata("edgeorder")["License-Expression"]) == "MIT"
 
 
+def test_what_llamahub_reads_is_true() -> None:
+    """The module can be imported, has these components and no other, and there is an example."""
+    from llama_index.core.schema import BaseComponent
+
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["llamahub"]
+    module = importlib.import_module(told["import_path"])
+    public = {name: getattr(module, name) for name in module.__all__}
+    components = {name for name, one in public.items() if isinstance(one, type) and issubclass(one, BaseComponent)}
+    assert set(told["class_authors"]) == components
+    assert told["contains_example"] == (ROOT / "examples" / "llamaindex.ipynb").exists()
+
+
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Make an environment with the core, its own dependencies and the test tools; return its interpreter."""

@@ -108,7 +108,7 @@ def lines(summary: Summary) -> list[str]:
     if not summary.placements:
         return ["No placement."]
     found = [
-        f"{summary.placements:,} placements, {summary.first[:19]} to {summary.last[:19]} UTC.",
+        f"Placements: {summary.placements:,}, {summary.first[:19]} to {summary.last[:19]} UTC.",
         f"Orders: {_shares(summary.orders, summary.placements)}.",
         f"Reasons: {_shares(summary.reasons, summary.placements)}.",
         f"Chunks: {summary.kept:,} of {summary.chunks:,} kept"
@@ -123,7 +123,7 @@ def lines(summary: Summary) -> list[str]:
             f"({summary.tokens / summary.budget:.0%})."
         )
     if summary.emptied:
-        found.append(f"{summary.emptied:,} placements came to nothing: everything was dropped.")
+        found.append(f"Came to nothing, since everything was dropped: {summary.emptied:,}.")
     if summary.top:
         found.append(f"Of the best three chunks, {summary.weak / summary.top:.1%} sat in a weak position.")
     if summary.shadows:

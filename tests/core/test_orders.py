@@ -63,6 +63,8 @@ def test_an_unknown_name_is_refused_with_the_choices() -> None:
     """A misspelt order names itself and what there is."""
     with pytest.raises(ValueError, match=r"order='bookends' is not one of: auto, relevance, bookend"):
         place([Chunk("a")], order="bookends")
+    with pytest.raises(ValueError, match=r"order='gpt.json' is not one of: auto.*, PositionProfile.load\('gpt.json'\)"):
+        place([Chunk("a")], order="gpt.json")
 
 
 def test_a_custom_order_is_used_and_named() -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
@@ -42,7 +43,7 @@ class Page(HTMLParser):
         self.anchors |= {named[name] for name in ("id", "name") if name in named}
         if tag == "a" and "href" in named:
             self.links.append(named["href"])
-        elif tag in ("link", "script", "img", "iframe", "source"):
+        elif tag in ("link", "script", "img", "iframe", "source") and named.get("rel") != "canonical":
             self.fetched += [named[name] for name in ("href", "src") if name in named]
 
 
@@ -128,7 +129,13 @@ def test_the_reference_has_every_public_name(site: Path, package: str) -> None:
     public = [name for name in dir(import_module(package)) if not name.startswith("_") and name != "annotations"]
     exported = [name for name in public if package == "langchain_edgeorder" or name in import_module(package).__all__]
     own = [name for name in exported if not isinstance(getattr(import_module(package), name), ModuleType)]
-    assert [name for name in own if f"{package}.{name}" not in anchors] == []
+    assert [name for name in own if anchor_of(package, name) not in anchors] == []
+    assert [name for name in own if find_spec(f"{package}.{name}") and f"{package}.{name}" in anchors] == []
+
+
+def anchor_of(package: str, name: str) -> str:
+    """Return where a name stands: under its module too where both are called alike, lest the module itself is shown."""
+    return f"{package}.{name}.{name}" if find_spec(f"{package}.{name}") else f"{package}.{name}"
 
 
 PHONE, DESK = 390, 1280
@@ -163,8 +170,22 @@ SEARCH = """new Promise(done => {
 })"""
 
 
-def test_search_finds_budget(browser: Browser, served: str) -> None:
-    """The search runs in the browser, without network, and finds the page on budgets."""
-    browser.open(f"{served}/index.html", DESK, "light")
+@pytest.mark.parametrize("page", ["index.html", "reference/core.html"])
+@pytest.mark.parametrize("opened", ["served", "from disk"])
+def test_search_finds_budget(browser: Browser, served: str, site: Path, page: str, opened: str) -> None:
+    """The search runs in the browser, without network, and finds the page on budgets; a server is not needed either."""
+    root = served if opened == "served" else site.as_uri()
+    events = browser.open(f"{root}/{page}", DESK, "light")
     found = browser.call("Runtime.evaluate", expression=SEARCH % "budget", awaitPromise=True, returnByValue=True)
-    assert any("/budgets.html" in link for link in found["result"]["value"])
+    assert f"{root}/budgets.html" in [link.replace("/reference/..", "") for link in found["result"]["value"]]
+    assert [one for one in events if one["method"] == "Runtime.exceptionThrown"] == []
+
+
+def test_the_site_knows_where_it_is_published(site: Path) -> None:
+    """The page for what is not found is shown at any depth, so its links begin with the folder; a sitemap has all."""
+    folder = "/edgeorder/"
+    shown = Page(site / "404.html")
+    assert {link for link in [*shown.links, *shown.fetched] if link[0] == "/" and not link.startswith(folder)} == set()
+    told = (site / "sitemap.xml").read_text(encoding="utf-8")
+    pages = [path for path in site.rglob("*.html") if path.name not in ("404.html", "index.html")]
+    assert [path.name for path in pages if f"{folder}{path.relative_to(site).as_posix()}<" not in told] == []

@@ -527,3 +527,12 @@ def test_cited_needs_an_answer():
     """Without an answer there is nothing to look for."""
     with pytest.raises(ValueError, match="with an answer among them"):
         cited({"messages": [SystemMessage("a")]})
+
+
+def test_cited_tells_of_numbers_that_nothing_has():
+    """An answer that invents a number, or cites where nothing was numbered, is told from one that cites nothing."""
+    result = agent_of(saying(calling("AB"), "So [2], [7]."), EdgeOrderMiddleware(plain())).invoke({"messages": HI})
+    with pytest.warns(EdgeOrderWarning, match="has the number 7, which the answer cites: the answer invents it"):
+        assert len(cited(result)) == 1
+    with pytest.warns(EdgeOrderWarning, match="none has a number at all; EdgeOrderMiddleware gives them"):
+        assert cited({"messages": [AIMessage("So [1].")]}) == []

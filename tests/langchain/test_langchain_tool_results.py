@@ -169,7 +169,6 @@ def mixed(query: str) -> Any:
 
 NOT_UNDERSTOOD = {
     "text": (text, "returned a text"),
-    "default of create_retriever_tool": (finding(letters, response_format="content"), "returned a text"),
     "dict": (mapping, "returned a text"),
     "dict artifact": (mapping_artifact, "returned an artifact of type dict"),
     "command": (command, "returned a Command"),
@@ -185,6 +184,17 @@ def test_not_understood(name):
     with pytest.warns(EdgeOrderWarning, match=f"the tool '{one.name}' {what}, which .* does not understand"):
         _, message = placed([one], "sync", EdgeOrderMiddleware(EDGE, tools=one.name))
     assert message.model_copy(update={"id": None}) == plain.model_copy(update={"id": None})
+
+
+def test_the_default_of_create_retriever_tool_is_pointed_out():
+    """It returns a text, in which nothing can be placed: said with what to write, though no tool was named."""
+    one = finding(letters, response_format="content")
+    for tools in (None, one.name):
+        with pytest.warns(
+            EdgeOrderWarning, match=r"the tool 'search' returned a text.*response_format='content_and_art"
+        ):
+            _, message = placed([one], "sync", EdgeOrderMiddleware(EDGE, tools=tools))
+        assert message.content.startswith(letters("A")[0].page_content)
 
 
 def test_silence():

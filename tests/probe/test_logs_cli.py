@@ -131,7 +131,7 @@ def test_log_shows_a_table_and_a_summary(run: Run, log: Path) -> None:
     code, out, _ = run("log", log)
     assert code == 0
     for said in (
-        "3 placements",
+        "Placements: 3, ",
         "Orders: relevance 33%, bookend 33%, reverse 33%.",
         "Chunks: 30 of 36 kept; dropped: 6 budget.",
         "Tokens: 2,010 used of 2,050 on average (98%).",
@@ -148,7 +148,7 @@ def test_log_shows_a_table_and_a_summary(run: Run, log: Path) -> None:
     assert run("log", log, "--dropped", "min_score")[1].strip() == "No placement."
     assert "--dropped='wrong' is not one of: budget, top_n" in run("log", log, "--dropped", "wrong")[2]
     assert run("log", log, "--since", "yesterday")[0] == 2
-    assert "3 placements" in run("log", log, "--since", "2020-01-01")[1]
+    assert "Placements: 3," in run("log", log, "--since", "2020-01-01")[1]
     assert run("log", log, "--since", "2999-01-01T12:00")[1].strip() == "No placement."
     with log.open("ab") as torn:
         torn.write(b'{"order": "rel')
@@ -323,7 +323,7 @@ def test_a_narrow_terminal_loses_nothing(
     assert ended.value.code in (0, None)
     assert "…" not in out
     letters = "".join(out.split())
-    for said in ("t2", "reverse", "10of12", "3placements"):
+    for said in ("t2", "reverse", "10of12", "Placements:3"):
         assert said in letters, out
 
 
