@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from faults.server import ENDLESS, FAULTS, FaultServer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rerank_servers import SERVERS, running, worth
 
@@ -209,7 +209,6 @@ row_values = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(st.lists(st.permutations(range(4)).map(list), min_size=1, max_size=1), st.lists(st.floats(-9, 9), min_size=4))
 def test_any_order_of_rows_gives_the_same_scores(orders: list[list[int]], scores: list[float]) -> None:
     """Rows in whatever order, each score to its own index."""
@@ -217,7 +216,6 @@ def test_any_order_of_rows_gives_the_same_scores(orders: list[list[int]], scores
     assert read_reply(DIALECTS["vllm"], reply, list("abcd")) == dict(enumerate(scores[:4]))
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(st.fixed_dictionaries({"results": st.lists(row_values, max_size=5) | json_values}) | json_values)
 def test_any_reply_is_read_or_refused(reply: Any) -> None:
     """Whatever JSON comes: a score for each index that has exactly one finite number, or a ValueError."""

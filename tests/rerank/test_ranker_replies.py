@@ -349,7 +349,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert len(ranking.indices) == 3
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(st.fixed_dictionaries({"ranked_passages": st.lists(values, max_size=4) | values}) | values)
 def test_any_json_is_read_or_refused(data: Any) -> None:
     """Whatever values stand where, and by either face."""
