@@ -64,6 +64,28 @@ def overhead(folder: str) -> None:
     print(f"edgeorder over bare CrossEncoder.predict: {statistics.median(shares) * 100:+.1f} % (median of 7 calls)")
 
 
+def over_http() -> None:
+    """Print what `HttpScorer` spends beside a bare client, asking a server of this machine for fifty passages."""
+    import statistics
+
+    import httpx2
+    from rerank_servers import running
+
+    from edgeorder.rerank import HttpScorer
+
+    texts = [f"passage {number} " + "refund " * number for number in range(50)]
+    costs = []
+    with running("vllm") as server, httpx2.Client() as client:
+        scorer = HttpScorer(server.url, dialect="vllm")
+        for _ in range(50):
+            start = time.perf_counter()
+            client.post(f"{server.url}/v1/rerank", json={"query": "refund", "documents": texts}).json()
+            middle = time.perf_counter()
+            scorer("refund", texts)
+            costs.append((time.perf_counter() - middle) - (middle - start))
+    print(f"HttpScorer over a bare client: {statistics.median(costs) * 1000:+.1f} ms a call (median of 50)")
+
+
 def passages() -> list[str]:
     """Return fifty passages of 30 to about 400 tokens."""
     from material import passage
@@ -181,6 +203,7 @@ def main() -> None:
         print(f"  {contender:<12} {seconds:7.3f}   {speed}   {reach.get(contender, '')}")
     print(f"  processor: {', '.join(sorted(processor_features()))}")
     print(f"  {overhead}; reach < 3 %")
+    over_http()
     # A process spends three more calls after the first scores; they are taken off.
     cold = {name: min(wall - 3 * warm[name] for wall in found) for name, found in walls.items()}
     print("process start to first 50 scores, seconds; reach: at most a third of torch")

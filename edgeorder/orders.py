@@ -14,6 +14,7 @@ from edgeorder.errors import bad_choice
 
 Order: TypeAlias = Callable[[int], Sequence[int]]
 
+KEPT = 6  # decimals of accuracy that a profile keeps
 _ALIKE = 3  # decimals of accuracy: slots closer than a tenth of a point are alike
 
 
@@ -85,7 +86,9 @@ def by_accuracy(accuracy: Sequence[float]) -> tuple[int, ...]:
     """
     hedge = bookend(len(accuracy))
     ranks = [0] * len(accuracy)
-    slots = sorted(range(len(accuracy)), key=lambda slot: (-round(accuracy[slot], _ALIKE), hedge[slot]))
+    # Rounded twice, as what a profile keeps has been: 0.4564997 is 0.4565 there, and both must give the same order.
+    alike = [round(round(value, KEPT), _ALIKE) for value in accuracy]
+    slots = sorted(range(len(accuracy)), key=lambda slot: (-alike[slot], hedge[slot]))
     for rank, slot in enumerate(slots):
         ranks[slot] = rank
     return tuple(ranks)

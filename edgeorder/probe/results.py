@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from edgeorder.orders import KEPT
 from edgeorder.probe.curves import CurvePosterior
 from edgeorder.probe.deciding import Decision, decide
 from edgeorder.probe.evidence import PositionEvidence, combine, holm
@@ -220,7 +221,7 @@ class ProbeResult:
                     gain=round(decision.gain, 4),
                     gain_low=round(decision.low, 4),
                     gain_high=round(decision.high, 4),
-                    accuracy=tuple(length.posterior.accuracy(grid).round(6).tolist()),
+                    accuracy=tuple(length.posterior.accuracy(grid).round(KEPT).tolist()),
                     depths=grid,
                     low=tuple(low.round(4).tolist()),
                     high=tuple(high.round(4).tolist()),

@@ -137,7 +137,7 @@ def test_a_query_is_needed_by_a_scorer_only(adapter: Harness, way: Any) -> None:
 @each("async_faces")
 async def test_scorers_run_side_by_side(adapter: Harness, way: Any) -> None:
     """Two requests on one object are scored at the same time, each by its own query."""
-    together = threading.Barrier(2, timeout=10)  # passes only when both scorers are running
+    together = threading.Barrier(2, timeout=60)  # passes only when both scorers are running
 
     def scorer(query: str, texts: list[str]) -> list[float]:
         together.wait()

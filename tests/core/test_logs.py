@@ -34,7 +34,7 @@ def lines() -> tuple[bytes, ...]:
 
 
 @given(at=st.integers(min_value=0, max_value=sum(map(len, lines()))))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_log_that_ends_anywhere_gives_its_whole_records(tmp_path: Path, at: int) -> None:
     """Cut at any byte: what is whole is read, and one line at most is passed over."""
     path = tmp_path / "log.jsonl"

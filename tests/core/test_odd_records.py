@@ -64,7 +64,7 @@ def worked_with(record: OrderRecord) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_record_of_any_values_is_refused_or_safe(tmp_path: Path, data: st.DataObject) -> None:
     """Whatever stands in one field, the file and line are named, or every command gets through."""
     record = json.loads(data.draw(st.sampled_from(lines())))

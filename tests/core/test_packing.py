@@ -62,7 +62,6 @@ def test_the_joined_block_never_exceeds_the_budget(
     assert [drop.rank for drop in placement.dropped] == sorted(drop.rank for drop in placement.dropped)
 
 
-@settings(deadline=None)
 @given(
     chunks=st.lists(CHUNK, max_size=10),
     counter=st.sampled_from(sorted(COUNTERS)),

@@ -129,7 +129,7 @@ def test_a_quota_is_a_full_disk(tmp_path: Path, ends: str) -> None:
     """The file, then another beside it, then memory; and all into the file at the end, if it may grow by then."""
     path = tmp_path / "a.db"
     command = [sys.executable, "-c", _QUOTA, str(path), ends]
-    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     moved, remembered, trouble = run.stdout.splitlines()
     assert "further answers are kept in" in moved
@@ -368,7 +368,7 @@ def test_eight_processes_share_a_file_and_killed_ones_harm_none(tmp_path: Path) 
         while run.stdout.readline() not in ("6\n", ""):
             pass
         run.send_signal(signal.SIGKILL)
-    ends = [run.communicate(timeout=60) for run in runs]
+    ends = [run.communicate(timeout=300) for run in runs]
     assert [(run.returncode, err) for run, (_, err) in zip(runs[2:], ends[2:], strict=True)] == [(0, "")] * 6
     with AnswerCache(path) as cache:
         assert cache.get(MODEL, "11") == Reply("answer 11")
@@ -403,7 +403,7 @@ assert len(cache) == 101
 cache.close()
 """
     command = [sys.executable, "-c", code, str(tmp_path / "a.db")]
-    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
     assert (run.returncode, run.stderr) == (0, "")
 
 

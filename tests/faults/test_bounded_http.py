@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from pydantic import SecretStr
 from edgeorder.http import HttpError, address, apost, post
 
 Face = Callable[..., Any]
+SOON = 60  # seconds, far less than what would be waited in vain, and far more than a busy machine needs
 
 
 def scores(data: Any) -> list[float]:
@@ -41,7 +43,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
     def face(server: FaultServer, **options: Any) -> Any:
         given = (server.url, {"texts": ["a", "bb", "ccc"]}, scores)
-        options = {"pause": 0.001, "timeout": 20, **options}
+        options = {"pause": 0.001, "timeout": 300, **options}
         return post(*given, **options) if request.param == "sync" else asyncio.run(apost(*given, **options))
 
     return face
@@ -59,9 +61,9 @@ def test_every_fault_ends_in_time_and_in_one_line(server: FaultServer, face: Fac
     started = time.monotonic()
     headers = {"Authorization": SecretStr(f"Bearer {KEY}")}
     with pytest.raises(HttpError) as caught:
-        face(server, timeout=0.2 if fault in ENDLESS else 20, limit=2**20, headers=headers)
+        face(server, timeout=0.2 if fault in ENDLESS else 300, limit=2**20, headers=headers)
     assert not [text for text in whole_traceback(caught.value) if KEY in text]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < SOON
     assert str(caught.value).isprintable()
     assert 3 < len(str(caught.value)) <= 300
     assert caught.value.__cause__ is caught.value.__context__ is None
@@ -85,20 +87,20 @@ def test_no_odd_wait_is_waited(server: FaultServer, asked: str) -> None:
     started = time.monotonic()
     if asked.startswith("Fri, 31"):
         with pytest.raises(HttpError, match="it says"):
-            post(server.url, {"texts": ["a"]}, scores)
+            post(server.url, {"texts": ["a"]}, scores, timeout=300)
     else:
-        assert post(server.url, {"texts": ["a"]}, scores, pause=0.01) == [1]
-    assert time.monotonic() - started < 10
+        assert post(server.url, {"texts": ["a"]}, scores, pause=0.01, timeout=300) == [1]
+    assert time.monotonic() - started < SOON
 
 
 def test_a_wait_that_fits_is_kept(server: FaultServer) -> None:
     server.script = [refuse(429, "Retry-After: 0.3")]
     started = time.monotonic()
-    assert post(server.url, {"texts": ["a"]}, scores, pause=0.01, timeout=20) == [1]
+    assert post(server.url, {"texts": ["a"]}, scores, pause=0.01, timeout=300) == [1]
     assert time.monotonic() - started >= 0.3
-    server.script = [refuse(503, "Retry-After: 60")]
-    with pytest.raises(HttpError, match=r"503 \(wait 60 s, it says\)"):
-        post(server.url, {"texts": ["a"]}, scores, timeout=20)
+    server.script = [refuse(503, "Retry-After: 600")]
+    with pytest.raises(HttpError, match=r"503 \(wait 600 s, it says\)"):
+        post(server.url, {"texts": ["a"]}, scores, timeout=300)
 
 
 def test_no_cookie_is_sent_back(server: FaultServer, face: Face) -> None:
@@ -110,8 +112,11 @@ def test_no_cookie_is_sent_back(server: FaultServer, face: Face) -> None:
 def test_where_nobody_listens(face: Face) -> None:
     server = FaultServer()
     server.server_close()
-    with pytest.raises(HttpError, match="cannot be reached") as caught:
-        face(server)
+    with socket.socket() as taken:  # a port of its own, or another process might be given it meanwhile
+        taken.bind(("127.0.0.1", 0))
+        server.server_port = taken.getsockname()[1]
+        with pytest.raises(HttpError, match="cannot be reached") as caught:
+            face(server)
     assert not caught.value.reached
 
 
@@ -142,7 +147,7 @@ from edgeorder.http import post
 url = sys.argv[1]
 first = post(url, {"texts": ["a"]}, lambda data: data["scores"])
 if os.fork() == 0:
-    os._exit(0 if post(url, {"texts": ["bb"]}, lambda data: data["scores"], timeout=20) == [2] else 1)
+    os._exit(0 if post(url, {"texts": ["bb"]}, lambda data: data["scores"]) == [2] else 1)
 _, status = os.wait()
 assert first == [1] and os.waitstatus_to_exitcode(status) == 0
 assert post(url, {"texts": ["ccc"]}, lambda data: data["scores"]) == [3]
@@ -153,7 +158,7 @@ assert post(url, {"texts": ["ccc"]}, lambda data: data["scores"]) == [3]
 def test_a_forked_process_asks_too_and_all_end_in_silence(server: FaultServer) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", _FORK, server.url]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert (run.returncode, run.stderr) == (0, "")
 
 

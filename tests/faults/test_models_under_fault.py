@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,7 +36,7 @@ def server() -> Iterator[FaultServer]:
 
 
 def endpoint(server: FaultServer, **options: Any) -> Any:
-    model: Any = as_model("m", **{"base_url": server.url, "api_key": KEY, "timeout": 20, **options})
+    model: Any = as_model("m", **{"base_url": server.url, "api_key": KEY, "timeout": 300, **options})
     model._pause = 0.001
     return model
 
@@ -51,9 +52,8 @@ async def come(model: Model, prompt: str = "Gold") -> Reply | ModelError:
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_every_fault_costs_one_prompt_or_ends_the_run_in_one_line(server: FaultServer, fault: str) -> None:
     server.always = FAULTS[fault]
-    started = time.monotonic()
-    found = await come(endpoint(server, timeout=0.2 if fault in ENDLESS else 20))
-    assert time.monotonic() - started < 10
+    async with asyncio.timeout(60):  # nothing waits for what never ends, nor as long as a server says
+        found = await come(endpoint(server, timeout=0.2 if fault in ENDLESS else 300))
     said = str(found) if isinstance(found, ModelError) else found.error or ""
     assert isinstance(found, ModelError) == (fault in HOPELESS)
     assert 3 < len(said) < 500
@@ -74,21 +74,26 @@ async def test_a_key_is_never_seen(
     caplog.set_level(logging.DEBUG)
     server.always = FAULTS[fault]
     url = server.url.replace("//", f"//me:{PASSWORD}@")
-    seen = []
+    seen, sent = [], []
     with warnings.catch_warnings(record=True) as warned, AnswerCache(tmp_path / "a.db") as cache:
         for options in ({"api_key": f" {KEY}\n"}, {"base_url": url}):
-            model = endpoint(server, timeout=0.2 if fault in ENDLESS else 20, **options)
-            try:
-                found: Any = await ask_cached(model, "Gold", cache)
-            except ModelError as error:
-                found = error
-                seen += whole_traceback(error)
-            seen += [repr(found), str(found), str(vars(model)), repr(model), repr(vars(found)), repr(model.settings)]
-    assert {headers["Authorization"][:6] for headers in server.headers} == {"Bearer", "Basic "}
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+            model = endpoint(server, timeout=0.2 if fault in ENDLESS else 300, **options)
+            server.headers.clear()
+            for _ in range(100):  # on a busy machine the time may be over before anything was sent
+                try:
+                    found: Any = await ask_cached(model, "Gold", cache)
+                except ModelError as error:
+                    found = error
+                    seen += whole_traceback(error)
+                seen += [repr(found), str(found), str(vars(model)), repr(model), repr(vars(found))]
+                seen.append(repr(model.settings))
+                if server.headers:
+                    break
+            sent.append(server.headers[0]["Authorization"])
+    assert sent == [f"Bearer {KEY}", f"Basic {b64encode(f'me:{PASSWORD}'.encode()).decode()}"]
     seen += [*capfd.readouterr(), caplog.text, *(str(warning) for warning in warned)]
     seen.append((tmp_path / "a.db").read_bytes().decode("latin-1"))
-    for secret in (KEY, KEY.replace("/", "\\/"), PASSWORD, server.headers[-1]["Authorization"].split()[1]):
+    for secret in (KEY, KEY.replace("/", "\\/"), PASSWORD, sent[1].split()[1]):
         assert not [text for text in seen if secret in text]
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from published import Reader, lost, readers, readings
@@ -119,6 +119,7 @@ def test_what_is_decided_is_expected_to_be_best(rows: list[list[int]], n: int, p
 
 
 @given(rows_of_answers, st.sampled_from([5, 9, 20, 37]))
+@example([[0, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]], 37)  # one slot is all but halfway between two tenths
 def test_a_profile_gives_the_order_that_was_decided(rows: list[list[int]], chunks: int) -> None:
     """From its numbers alone, at the length that was measured, with the same gain."""
     positions = spread(chunks, 5)

@@ -1,9 +1,8 @@
 """Grading: what counts as right, as cited and as used."""
 
-import time
-
 import numpy as np
 import pytest
+from effort import in_proportion
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,9 +128,8 @@ async def test_a_model_can_judge(tmp_path: object) -> None:
     assert "Reference answers: Rome" in asked[0]
 
 
-def test_a_hostile_answer_is_graded_in_time() -> None:
-    started = time.perf_counter()
-    for answer in ("<think>" * 20_000, "[1," * 50_000, "a" * 200_000, ". " * 100_000, "a" + "\u0316\u0301" * 200_000):
-        is_right(answer, ["Rome"])
-        cites(answer, 1)
-    assert time.perf_counter() - started < 5
+@pytest.mark.parametrize("piece", ["<think>", "[1,", "a", ". ", "\u0316\u0301"])
+def test_a_hostile_answer_is_graded_in_time(piece: str) -> None:
+    answer = "a" + piece * 300_000
+    in_proportion(is_right, answer, ["Rome"])
+    in_proportion(cites, answer, 1)

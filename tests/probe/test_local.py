@@ -105,7 +105,7 @@ async def test_a_model_that_dies_costs_one_prompt(local: LocalModel) -> None:
 
 
 async def test_a_model_that_stalls_costs_one_prompt() -> None:
-    model = LocalModel(timeout=60)
+    model = LocalModel()
     await model.ask("Something.")
     assert model._worker
     model._worker._timeout = 0.5
@@ -148,7 +148,7 @@ async def test_a_run_that_is_killed_leaves_no_process_behind() -> None:
         assert run.stdout
         state = Path(f"/proc/{int(run.stdout.readline())}/stat")
         run.kill()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not ended():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.05)

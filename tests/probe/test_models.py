@@ -27,7 +27,7 @@ async def connect(endpoint: Endpoint) -> AsyncIterator[Connect]:
     made: list[EndpointModel] = []
 
     def connect(**options: Any) -> EndpointModel:
-        defaults = {"base_url": endpoint.url, "api_key": "k", "max_tokens": 8, "concurrency": 2, "timeout": 5}
+        defaults = {"base_url": endpoint.url, "api_key": "k", "max_tokens": 8, "concurrency": 2, "timeout": 300}
         made.append(EndpointModel("m", **{**defaults, "tries": 3, "pause": 0.01, **options}))  # type: ignore[arg-type]
         return made[-1]
 
@@ -50,11 +50,11 @@ async def test_llama_cpp_tells_computed_tokens_in_its_timings(endpoint: Endpoint
 
 
 @pytest.mark.parametrize(
-    "failure", [429, 500, 503, 6.0, "{not JSON", "[]", "null", {"choices": []}, {"choices": [{"message": None}]}]
+    "failure", [429, 500, 503, 60.0, "{not JSON", "[]", "null", {"choices": []}, {"choices": [{"message": None}]}]
 )
 async def test_what_fails_once_is_asked_again(endpoint: Endpoint, connect: Connect, failure: Any) -> None:
     endpoint.script = [failure]
-    reply = await connect(timeout=1.5).ask("Gold")
+    reply = await connect(timeout=6 if failure == 60.0 else 300).ask("Gold")  # one try may take half of it
     if failure == {"choices": [{"message": None}]}:
         assert reply.text == ""  # a message without content is an empty answer
     else:
@@ -64,15 +64,18 @@ async def test_what_fails_once_is_asked_again(endpoint: Endpoint, connect: Conne
 
 @pytest.mark.parametrize(
     ("failure", "said"),
-    [(429, "429"), (500, "500"), (0.9, "no answer"), ("{not JSON", "no JSON"), ({"choices": []}, "malformed")],
+    [(429, "429"), (500, "500"), (60.0, "no answer"), ("{not JSON", "no JSON"), ({"choices": []}, "malformed")],
 )
 async def test_what_keeps_failing_is_counted(endpoint: Endpoint, connect: Connect, failure: Any, said: str) -> None:
     endpoint.script = [failure] * 3
-    reply = await connect(timeout=0.5).ask("Gold")
+    reply = await connect(timeout=1 if failure == 60.0 else 300).ask("Gold")
     assert reply.finish == "error"
     assert not reply.usable
     assert said in (reply.error or "")
-    assert len(endpoint.asked) == (3 if failure != 0.9 else 2)  # the time for all of them ends first
+    if failure == 60.0:  # the time for all of them ends first
+        assert len(endpoint.asked) < 3
+    else:
+        assert len(endpoint.asked) == 3
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,9 @@ from edgeorder.probe.probing import probe
 def read(prompt):
     with open(sys.argv[2], "a") as log:
         log.write(repr(prompt) + "\\n")
-    time.sleep(0.01)
+    with open(sys.argv[2]) as log:
+        if sum(1 for _ in log) >= int(sys.argv[4]):
+            time.sleep(600)  # it is killed meanwhile
     return answer(prompt, lambda question, depth: depth > 0.6)
 
 async def main():
@@ -315,10 +317,10 @@ async def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, concurrency
     folders = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     for wanted in (12, 40):
         run = subprocess.Popen(  # noqa: ASYNC220 - it starts in no time, and the loop has nothing else to do
-            [sys.executable, "-c", _RUN, str(kept), str(log), str(concurrency)],
+            [sys.executable, "-c", _RUN, str(kept), str(log), str(concurrency), str(wanted)],
             env={**os.environ, "PYTHONPATH": folders},
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while run.poll() is None and (not log.exists() or log.read_text().count("\n") < wanted):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.005)

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replies import Reader, shown
 
@@ -128,7 +128,6 @@ some = st.lists(
 )
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(scores, some, st.data())
 def test_constraints_only_take_out_and_reorder(
     scores: list[float | None], some: list[Any], data: st.DataObject

@@ -193,11 +193,11 @@ def test_at_the_deadline_the_model_stops(make: Maker) -> None:
     started = time.monotonic()
     with pytest.warns(EdgeOrderWarning, match=r"gave no scores within 0\.5 s, and was stopped"):
         placement = place(chunks, query=QUERY, rerank=Rerank(scorer, timeout=0.5, on_error="input_order"))
-    assert time.monotonic() - started < 20  # all of it would take minutes
+    assert time.monotonic() - started < 60  # all of it would take minutes
     assert placement.ranks[0] == 1
     threads = [thread for thread in threading.enumerate() if thread.name == "edgeorder-scorer"]
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     assert place([Chunk(text) for text in few], query=QUERY, rerank=Rerank(scorer, timeout=60)).record.chunks[
         0

@@ -53,7 +53,7 @@ class Untellable(Exception):  # noqa: N818 - an error of somebody else's
         return self.args[0]  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("timeout", [None, 30.0])
+@pytest.mark.parametrize("timeout", [None, 60.0])
 @pytest.mark.parametrize("scorer", [exhausted, raising(asyncio.CancelledError()), raising(Untellable(7))])
 def test_whatever_a_scorer_raises_is_its_failure(scorer: Any, timeout: float | None) -> None:
     """Sync or async, with a deadline or without: nobody waits for ever, and `on_error` is kept to."""

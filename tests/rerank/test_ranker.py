@@ -320,16 +320,17 @@ class TestModels:
 
     async def test_a_cancelled_ranking_ends(self) -> None:
         """No retry and no fallback for somebody who went away."""
-        calls = 0
+        calls, begun = 0, asyncio.Event()
 
         async def model(prompt: str) -> str:
             nonlocal calls
             calls += 1
-            await asyncio.sleep(30)
+            begun.set()
+            await asyncio.sleep(60)
             return ""
 
         task = asyncio.create_task(EvidenceRanker(model).arank(QUERY, TEXTS))
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -399,13 +400,16 @@ class TestSeveral:
     def test_many_questions_are_ranked_side_by_side(self, face: str) -> None:
         """In their order, no more at once than asked for."""
         at_once = most = 0
-        guard = threading.Lock()
+        guard, together = threading.Lock(), threading.Event()
 
         def model(prompt: str) -> str:
             nonlocal at_once, most
             with guard:
                 at_once += 1
                 most = max(most, at_once)
+            if most > 1:
+                together.set()
+            together.wait(60)
             time.sleep(0.02)
             with guard:
                 at_once -= 1
@@ -651,13 +655,13 @@ def test_a_ranker_is_a_value() -> None:
 
 def test_a_deadline_ends_it_before_the_next_question() -> None:
     """A model that is too slow is not asked again for somebody who has left."""
-    model = Model("no idea")
+    model, left, threads = Model("no idea"), threading.Event(), []
 
     def slow(prompt: str) -> Any:
-        time.sleep(0.3)
+        threads.append(threading.current_thread())
+        left.wait(60)
         return model(prompt)
 
-    placement = None
     with pytest.warns(UserWarning, match="gave no scores within 0.1 s, and still runs"):
         placement = place(
             [Chunk(t) for t in TEXTS],
@@ -665,5 +669,9 @@ def test_a_deadline_ends_it_before_the_next_question() -> None:
             rerank=Rerank(EvidenceRanker(slow), timeout=0.1, on_error="input_order"),
         )
     assert placement.ranks
-    time.sleep(0.8)
+    left.set()
+    until = time.monotonic() + 60
+    while not threads and time.monotonic() < until:  # on a busy machine it may not even have begun
+        time.sleep(0.01)
+    threads[0].join(60)
     assert len(model.prompts) == 1

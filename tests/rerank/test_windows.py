@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeorder import EdgeOrderWarning, RerankError
@@ -35,7 +35,6 @@ def count(text: str) -> int:
 words = st.text("abé ,\U0001f600", min_size=0, max_size=80)
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(words, st.lists(words, min_size=1, max_size=5), st.integers(MARKS + 2, 40), st.booleans(), st.booleans())
 @pytest.mark.filterwarnings("ignore::edgeorder.EdgeOrderWarning")
 def test_what_is_shown_fits(query: str, passages: list[str], window: int, offsets: bool, whole: bool) -> None:
@@ -52,7 +51,6 @@ def test_what_is_shown_fits(query: str, passages: list[str], window: int, offset
         assert all(piece in passage for piece in own)
 
 
-@settings(deadline=None)  # other work may share the machine
 @given(st.integers(1, 200), st.integers(MARKS + 2, 40))
 def test_windows_cover_a_passage_from_end_to_end(length: int, window: int) -> None:
     """Each begins within the one before it, or right behind it; words are whole."""

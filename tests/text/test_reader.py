@@ -1,7 +1,6 @@
 """The reader of text: units that join back to the text, and bring along what they cannot be read without."""
 
 import json
-import time
 from collections import Counter
 from random import Random
 
@@ -19,6 +18,7 @@ from documents import (
     separated_table,
     wiki_table,
 )
+from effort import in_proportion
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -316,9 +316,9 @@ def test_a_sentence_without_full_stops_is_cut_at_its_clauses() -> None:
     assert len(read("中文没有标点" * 200)) > 2
 
 
-N = 6_000
+N = 50_000
 SLOW = {
-    **{part.__name__: "\n\n".join([part(Random(7))] * 60) for part in PARTS},
+    **{part.__name__: "\n\n".join([part(Random(7))] * (N // 100)) for part in PARTS},
     "breaks": "\n" * N,
     "full stops": "." * N,
     "full stops and blanks": ". " * N,
@@ -357,19 +357,8 @@ SLOW = {
 
 @pytest.mark.parametrize("name", sorted(SLOW))
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
-    """Four times the text takes about four times as long: nothing is read again and again."""
-    whole = SLOW[name]
-    quarter = whole[: len(whole) // 4]
-
-    def fastest(text: str) -> float:
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            read(text)
-            times.append(time.process_time() - start)
-        return min(times)
-
-    assert fastest(whole) < 12 * fastest(quarter) + 0.05
+    """Nothing is read again and again."""
+    in_proportion(read, SLOW[name])
 
 
 def test_documents_hold_every_kind() -> None:
