@@ -1,11 +1,11 @@
 """Settling: the joined text decides, no room is wasted, and an overflow policy is a class that a user can write."""
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from counters import COUNTERS, words
+from effort import in_proportion
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,18 +87,9 @@ def test_a_counter_whose_joins_cost_much_is_asked_few_times(overflow: Any) -> No
 
 
 def test_room_that_is_left_is_offered_in_proportion() -> None:
-    """Four times the chunks, all small but one, take about four times as long: none is looked for among all others."""
-
-    def fastest(n: int) -> float:
-        chunks = [*(Chunk("a") for _ in range(n)), Chunk("b" * 500)]
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            place(chunks, budget=Budget(3 * n + 50, len))
-            times.append(time.process_time() - start)
-        return min(times)
-
-    assert fastest(12_000) < 8 * fastest(3000) + 0.05
+    """No chunk is looked for among all others where a long one left room."""
+    chunks = [*(Chunk("a") for _ in range(60_000)), Chunk("b" * 500)]
+    in_proportion(lambda: place(chunks, budget=Budget(180_050, len)))
 
 
 def test_passes_grow_with_the_block() -> None:
