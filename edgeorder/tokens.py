@@ -83,9 +83,12 @@ def tiktoken_counter(name: str = DEFAULT_ENCODING) -> TokenCounter:
 
     Raises:
         CounterError: If no such encoding or model is known. (One that cannot be loaded raises at the first count.)
+        TypeError: If the name is no text.
     """
     import tiktoken
 
+    if not isinstance(name, str):
+        raise TypeError(f"tiktoken_counter takes the name of an encoding or a model, not {name!r:.80}")
     if name in tiktoken.list_encoding_names():
         return TiktokenCounter(name)
     try:
