@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from edgeorder.alerts import told_once
 from edgeorder.batch.rows import Row, Unreadable
@@ -178,10 +178,9 @@ def audit_rows(
             found.append(Audited(row.query or "", finding))
             if progress:
                 progress(number)
-    if found and not any(row.finding.gold for row in found):
-        raise ValueError(f"no row can be audited; the first: {found[0].finding.reason}")
-    if not found:
-        raise ValueError("there is no question to audit")
+    if not any(row.finding.gold for row in found):
+        first = f"no row can be audited; the first: {found[0].finding.reason}" if found else ""
+        raise ValueError(first or "there is no question to audit")
     return Audit(tuple(found))
 
 
@@ -250,6 +249,8 @@ def question_of(case: Any, number: int) -> Question:
         return case
     if isinstance(case, Mapping):
         return _from_dict(case, number)
+    if not hasattr(case, "distractors"):
+        raise ValueError(f"question {number} is {case!r:.60}; it must be an object with question, and gold or answers")
     gold = case.gold  # a case of the probe
     told = {"id": gold.id, "text": gold.text, "answers": case.answers}
     return Question(case.question, Gold(**{name: value for name, value in told.items() if value is not None}))
@@ -268,14 +269,11 @@ def _labelled(row: Mapping[str, Any]) -> Question:
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
         gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
-    named: list[Any] = [
-        one for one in (gold if isinstance(gold, list) else [gold]) if not is_missing(one) and one != ""
-    ]
+    given: list[Any] = gold if isinstance(gold, list) else [gold]
+    named = [one for one in given if not is_missing(one) and one != ""]
     golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
     if answers:
-        golds = [
-            Gold(id=one, answers=answers) if isinstance(one, str | int) and _is_id(one) else one for one in golds
-        ] or [Gold(answers=answers)]
+        golds = [Gold(id=one, answers=answers) if _is_id(one) else one for one in golds] or [Gold(answers=answers)]
     if not golds:
         raise ValueError(f"{row['question']!r:.60} has neither 'gold' nor 'answers'")
     trace_id = row.get("trace_id")  # a record's is a text
@@ -292,8 +290,8 @@ def _told(one: Mapping[str, Any] | bool) -> Gold:
     return Gold(**told)
 
 
-def _is_id(value: str | int) -> bool:
-    return len(str(value).split()) == 1
+def _is_id(value: object) -> TypeGuard[str | int]:
+    return isinstance(value, str | int) and len(str(value).split()) == 1
 
 
 def _badness(row: Audited) -> tuple[int, int, int]:

@@ -65,6 +65,12 @@ def share(name: str, value: Any) -> float:
     return _plain(value)
 
 
+def check_query(query: object) -> None:
+    """Raise TypeError unless a question is a text, or None."""
+    if query is not None and not isinstance(query, str):
+        raise TypeError(f"query must be a text, not {query!r:.80}")
+
+
 def check_number(name: str, value: Any, what: str = "a number") -> None:
     """Raise TypeError, naming the value and what it should be, unless it is a number; a bool or a text is none."""
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from edgeorder.alerts import passed_on
 from edgeorder.budget import Budget, as_budget
+from edgeorder.checks import check_query
 from edgeorder.chunk import TokenCounter
 from edgeorder.cutting import LongText
 from edgeorder.errors import BudgetError
@@ -64,7 +65,7 @@ def place_text(
         The text, its tokens, and what is missing.
 
     Raises:
-        TypeError: If the text is none.
+        TypeError: If the text or the question is none.
         BudgetError: If the reserve leaves no room outside of a `window`, or nothing stays in a strict one.
         CounterError: If tokens cannot be counted.
         RerankError: If the scorer fails.
@@ -80,6 +81,7 @@ def place_text(
     12:01:00 pump 7 burns
     """
     plan, asked = _budget_of(budget, counter), as_rerank(rerank)
+    check_query(query)
     while True:
         shared = share()
         made = _opened(text, plan, shared)
@@ -101,6 +103,7 @@ async def aplace_text(
 ) -> PlacedText:
     """The same as `place_text`; neither scoring nor counting blocks the event loop."""
     plan, asked = _budget_of(budget, counter), as_rerank(rerank)
+    check_query(query)
     while True:
         with passed_on() as messages:
             shared = share()

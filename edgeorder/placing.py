@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from edgeorder.alerts import passed_on, warn
 from edgeorder.budget import Budget
 from edgeorder.call import Call, select
+from edgeorder.checks import check_query
 from edgeorder.chunk import Chunk, ChunkList, ChunkView
 from edgeorder.listening import Recorder, check_recorders, deliver
 from edgeorder.placed import ranked_as_before
@@ -68,7 +69,7 @@ def place(
 
     Raises:
         ValueError: For an unknown or impossible setting, or a scorer without a query.
-        TypeError: For an item that is no `Chunk`, naming its index and type.
+        TypeError: For an item that is no `Chunk`, naming its index and type; for a question that is no text.
         BudgetError: If the reserve leaves no room, or with `overflow="error"` if a chunk does not fit.
         CounterError: If tokens cannot be counted.
         RerankError: If the scorer fails.
@@ -138,7 +139,9 @@ def _asked(chunks: Sequence[Chunk] | ChunkView, plan: Plan, query: str | None) -
 
     Raises:
         ValueError: If the question is missing where one is needed.
+        TypeError: If it is no text, or an item is no `Chunk`.
     """
+    check_query(query)
     if not query and plan.prompt is not None and plan.prompt.question != "none":
         raise ValueError(f"prompt={plan.prompt.question!r} shows the question, so it needs one: give query=...")
     if not query and plan.budget is not None and plan.budget.overflow == "compress":

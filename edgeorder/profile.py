@@ -148,7 +148,8 @@ class PositionProfile:
                 raise TypeError(f"PositionProfile.{field} must be a text, not {getattr(self, field)!r}")
         if not (self.prompt is None or isinstance(self.prompt, Mapping)):
             raise TypeError(f"PositionProfile.prompt must be a mapping, not {self.prompt!r}")
-        if not all(isinstance(length, LengthProfile) for length in self.lengths):
+        lengths = self.lengths if isinstance(self.lengths, list | tuple) else [None]
+        if not all(isinstance(length, LengthProfile) for length in lengths):
             raise TypeError(f"PositionProfile.lengths must hold LengthProfiles, not {self.lengths!r:.60}")
         object.__setattr__(self, "lengths", tuple(sorted(self.lengths, key=lambda length: length.chunks)))
         counts = [length.chunks for length in self.lengths]

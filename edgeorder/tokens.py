@@ -83,9 +83,12 @@ def tiktoken_counter(name: str = DEFAULT_ENCODING) -> TokenCounter:
 
     Raises:
         CounterError: If no such encoding or model is known. (One that cannot be loaded raises at the first count.)
+        TypeError: If the name is no text.
     """
     import tiktoken
 
+    if not isinstance(name, str):
+        raise TypeError(f"tiktoken_counter takes the name of an encoding or a model, not {name!r:.80}")
     if name in tiktoken.list_encoding_names():
         return TiktokenCounter(name)
     try:
@@ -118,7 +121,7 @@ def message_counter(counter: TokenCounter | str | None = None, *, image_tokens: 
         image_tokens: What each image counts.
 
     Raises:
-        TypeError, ValueError: For a number of tokens that is none.
+        TypeError, ValueError: For a number of tokens that is none, or a counter that counts nothing.
         CounterError: For a name that tiktoken does not know, or later, if a text cannot be counted.
 
     >>> count = message_counter(lambda text: len(text.split()))
@@ -170,6 +173,7 @@ def checked_counter(counter: TokenCounter | MessageCounter | str | None) -> Chec
 
     Raises:
         CounterError: At once for an unknown name; later, from the counter, when it fails or returns no count.
+        TypeError: If it can neither be called nor is a name.
     """
     if counter is None or isinstance(counter, str):
         counter = tiktoken_counter(DEFAULT_ENCODING if counter is None else counter)
@@ -177,6 +181,8 @@ def checked_counter(counter: TokenCounter | MessageCounter | str | None) -> Chec
         counter = counter.counter
     if isinstance(counter, CheckedCounter):
         return counter
+    if not callable(counter):
+        raise TypeError(f"counter must be a name or a callable from text to tokens, not {counter!r:.80}")
     return CheckedCounter(counter, counter_name(counter))
 
 

@@ -42,6 +42,7 @@ class window:  # noqa: N801 - a context manager, named as one
 
     Raises:
         ValueError: For an unknown value, or if there is nothing to share.
+        TypeError: If what was shown is no list of texts.
 
     >>> from edgeorder import Chunk, place
     >>> with window(Budget(5, counter=len)) as shared:
@@ -66,6 +67,8 @@ class window:  # noqa: N801 - a context manager, named as one
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:
             raise ValueError(f"already={already!r} needs the numbers of the conversation: register=Register()")
+        if isinstance(shown, str) or not all(isinstance(text, str) for text in shown):
+            raise TypeError(f"shown must be a list of texts, not {shown!r:.80}")
         self.budget = as_budget(1 if budget == 0 and type(budget) is int else budget)
         self.register = register
         self.already = already

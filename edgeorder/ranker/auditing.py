@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from edgeorder.checks import whole_number
@@ -123,9 +124,11 @@ def _case(case: Any, number: int) -> tuple[str, list[Passage], int]:
         best = max(range(len(passages)), key=case.relevance.__getitem__)
         query = case.query
     else:
+        if not isinstance(case, tuple | list) or len(case) != 3:
+            raise ValueError(f"cases[{number}] must be (query, passages, best), not {case!r:.80}")
         query, items, best = case
         passages = as_passages(items)
-    if not (len(passages) > 1 and 0 <= best < len(passages)):
+    if not (len(passages) > 1 and isinstance(best, Integral) and 0 <= best < len(passages)):
         raise ValueError(f"cases[{number}] needs two passages or more, and the index of one of them, not {best!r}")
     return query, passages, best
 

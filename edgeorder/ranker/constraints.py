@@ -47,9 +47,13 @@ def constrained(
         order: Indices of what is ranked, best first; empty for by score.
 
     Raises:
-        ValueError: If a constraint returns another number of scores, or one that is no number.
+        ValueError: If scores or order do not fit the passages, or those that a constraint returns.
     """
     base = list(order) or _best_first(scores)
+    if len(scores) != len(passages):
+        raise ValueError(f"{len(scores)} scores for {len(passages)} passages: one for each is needed, None for none")
+    if sorted(base) != sorted(_best_first(scores)):
+        raise ValueError(f"order={base!r:.80} must hold each index that has a score once")
     # An order may know better than the scores: they are dealt out along it, with a hair's breadth between equals.
     falling = sorted((score for score in scores if score is not None), reverse=True)
     now: list[float | None] = [None] * len(scores)
@@ -240,11 +244,9 @@ class recency:  # noqa: N801
         if not known:
             return scores
         newest, floor = max(known), min([0.0, *(score for score in scores if score is not None)])
-        shares = [0.5 if day is None else exp2((day - newest) / self.half_life) for day in days]
-        return [
-            None if score is None else floor + (score - floor) * share
-            for score, share in zip(scores, shares, strict=True)
-        ]
+        left = [0.5 if day is None else exp2((day - newest) / self.half_life) for day in days]  # of what is above it
+        pairs = zip(scores, left, strict=True)
+        return [None if score is None else floor + (score - floor) * part for score, part in pairs]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from edgeorder.checks import check_number
+
 LOWEST, HIGHEST = 1.0, 10.0
 
 Tier: TypeAlias = Literal["high", "medium", "low", "insufficient"]
@@ -50,6 +52,7 @@ class Thresholds:
 
     Raises:
         ValueError: Unless they fall.
+        TypeError: For what is no number.
     """
 
     high: float = 7.5
@@ -57,6 +60,8 @@ class Thresholds:
     low: float = 3.0
 
     def __post_init__(self) -> None:
+        for name in ("high", "medium", "low"):
+            check_number(f"Thresholds.{name}", getattr(self, name))
         if not HIGHEST >= self.high >= self.medium >= self.low >= LOWEST:
             raise ValueError(f"thresholds must fall from {HIGHEST:g} to {LOWEST:g}, not {self}")
 

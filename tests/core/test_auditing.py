@@ -140,6 +140,8 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         ([{"gold": "c1"}], "question 1 has no 'question'"),
         ([{"question": "q"}], "has neither 'gold' nor 'answers'"),
         ([{"question": "q", "gold": ""}], "has neither 'gold' nor 'answers'"),
+        (["Which?"], "question 1 is 'Which\\?'; it must be an object with question, and gold or answers"),
+        ([None], "question 1 is None"),
         ([{"question": "q", "answers": [None]}], "has neither 'gold' nor 'answers'"),
         ([{"question": "q", "chunks": ["a"]}], "has neither 'gold' nor 'answers'"),
         ([{"question": 5, "gold": "x"}], "question 1: question must be text, not 5"),

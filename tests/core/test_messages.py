@@ -108,6 +108,11 @@ class TestParts:
         [note] = counter.notes([message, message])
         assert f"block of type '{block['type']}' in a message was counted by its JSON" in note
 
+    def test_what_cannot_count_is_named(self):
+        """At once, and not as a failure of the counter at the first text."""
+        with pytest.raises(TypeError, match="counter must be a name or a callable from text to tokens, not 5"):
+            message_counter(5)
+
     def test_a_call_held_twice_counts_once(self):
         """A call that stands in `tool_calls` and among the blocks, parsed and raw, is one call."""
         parsed = {"role": "assistant", "content": "", "tool_calls": [CALL]}

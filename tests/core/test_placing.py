@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from counters import words
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeorder import Budget, Chunk, Layout, Placement, aplace, place
+from edgeorder import Budget, Chunk, Layout, Placement, aplace, aplace_text, place, place_text
 
 CHUNK = st.builds(
     Chunk,
@@ -220,6 +221,23 @@ def test_the_same_input_gives_the_same_bytes_for_any_hash_seed() -> None:
         for seed in ("0", "1", "42")
     }
     assert outputs == {_placed_bytes()}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda query: place([Chunk("A")], query=query),
+        lambda query: asyncio.run(aplace([Chunk("A")], query=query, prompt="after")),
+        lambda query: place_text("A " * 50, query, 20, counter=len),
+        lambda query: asyncio.run(aplace_text("A " * 50, query, 20, counter=len)),
+    ],
+    ids=["place", "aplace", "place_text", "aplace_text"],
+)
+@pytest.mark.parametrize("query", [5, ["Which?"], b"Which?"])
+def test_a_question_that_is_no_text_is_named(ask: Any, query: Any) -> None:
+    """Also where nothing would read it but the record, which could not be made."""
+    with pytest.raises(TypeError, match=f"query must be a text, not {re.escape(repr(query))}"):
+        ask(query)
 
 
 def test_no_text_is_copied() -> None:

@@ -329,6 +329,8 @@ def test_only_lengths_make_a_profile() -> None:
     """Anything else in their place is refused by its type."""
     with pytest.raises(TypeError, match=r"PositionProfile\.lengths must hold LengthProfiles, not \(1, 2\)"):
         PositionProfile("m", (1, 2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"PositionProfile\.lengths must hold LengthProfiles, not 5"):
+        PositionProfile("m", 5)  # type: ignore[arg-type]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

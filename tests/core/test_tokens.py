@@ -88,6 +88,12 @@ def test_a_model_name_stands_for_its_encoding(model: str, encoding: str) -> None
     assert placement.record.counter == encoding
 
 
+def test_what_is_no_name_of_an_encoding_is_named() -> None:
+    """By what was given, and not by what a text could do with it."""
+    with pytest.raises(TypeError, match="takes the name of an encoding or a model, not 5"):
+        tiktoken_counter(5)  # type: ignore[arg-type]
+
+
 @pytest.mark.case(11)
 @pytest.mark.parametrize("model", ["my-azure-deploy", "claude-x", "qwen3", ""])
 def test_an_unknown_model_is_an_error_with_the_choices(model: str) -> None:

@@ -278,6 +278,8 @@ class TestSettings:
             ({"budget": -1}, ValueError, "leaves no room"),
             ({"budget": False}, TypeError, "must be a whole number of tokens"),
             ({"budget": "6000"}, TypeError, "must be a whole number of tokens"),
+            ({"budget": 5, "shown": "[1] A."}, TypeError, "shown must be a list of texts, not '\\[1\\] A.'"),
+            ({"budget": 5, "shown": [b"A"]}, TypeError, "shown must be a list of texts"),
             ({"budget": 5, "already": "sent"}, ValueError, "already='sent' is not one of: send, point, drop"),
             (
                 {"budget": 5, "already": "point"},

@@ -196,6 +196,20 @@ def test_impossible_constraints_are_refused(make: Any, error: type[Exception]) -
         make()
 
 
+@pytest.mark.parametrize(
+    ("scores", "order", "said"),
+    [
+        ([0.5], [], "1 scores for 2 passages"),
+        ([0.5, None], [0, 1], "must hold each index that has a score once"),
+        ([0.5, 0.2], [1], "must hold each index that has a score once"),
+    ],
+)
+def test_a_ranking_that_is_not_of_the_passages_is_refused(scores: Any, order: Any, said: str) -> None:
+    """It would lose a passage, or rank one by another's score."""
+    with pytest.raises(ValueError, match=said):
+        constrained([max_ranked(1)], [Passage("a"), Passage("b")], scores, order)
+
+
 def test_what_is_shown_is_in_the_prompt() -> None:
     """Metadata that a constraint is about stands with its passage, in one line."""
     _, _, model = ranked(require(kind="x"), passages=[("a", "nine", {"kind": "x\ny", "secret": "no"})])

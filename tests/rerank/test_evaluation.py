@@ -215,6 +215,8 @@ def test_replies_that_cannot_be_used_make_an_audit_invalid() -> None:
     [
         ([("q", ["a"], 0)], r"cases\[0\] needs two passages"),
         ([("q", ["a", "b"], 2)], "the index of one of them, not 2"),
+        ([("q", ["a", "b"], "1")], "the index of one of them, not '1'"),
+        ([("q", ["a", "b"])], r"cases\[0\] must be \(query, passages, best\)"),
         ([RankingCase("q", ("a", "b"), {"a": 1}, {})], "needs the text of every passage"),
         ([RankingCase("q", ("a", "b"), {}, {"a": "x", "b": "y"})], "one that is relevant"),
     ],

@@ -18,6 +18,7 @@ from edgeorder.rerank import (
     OnnxCrossEncoderScorer,
     Passage,
     RankingRecord,
+    Thresholds,
     prefer,
     ranking_cases,
     read_rankings,
@@ -76,6 +77,7 @@ def test_a_constraint_that_gives_no_score_is_named(odd: Any) -> None:
         ),
         (lambda: prefer(weight=None, a=1), TypeError, r"prefer\(weight\) must be a number"),  # type: ignore[arg-type]
         (lambda: recency("30"), TypeError, "must be a number of days, not '30'"),  # type: ignore[arg-type]
+        (lambda: Thresholds(high="8"), TypeError, "Thresholds.high must be a number, not '8'"),  # type: ignore[arg-type]
         (lambda: HttpScorer(None), TypeError, "base_url must be text, not None"),  # type: ignore[arg-type]
         (lambda: HttpScorer("http://host", timeout=10**400), ValueError, r"timeout=1000.* must be a positive number"),
         (lambda: HttpScorer("http://host", options={"top_n": np.float32(1)}), TypeError, "options must be fields of"),
