@@ -38,10 +38,15 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
             del begun[1:]
 
         done = place_table(source, out, PlaceBatch(prefix=prefix, **settings), batch_rows=batch_rows, step=told)
-    typer.echo(f"{done.rows} rows in {out}" + (f", {done.before} of them from before" if done.before else ""))
+    typer.echo(f"{_rows(done.rows)} in {out}" + (f", {done.before} of them from before" if done.before else ""))
     if done.errors:
         of = f" of the {done.rows - done.before} of this run" if done.before else ""
-        say(f"edgeorder: {done.errors} rows{of} have an error, the first: {done.first_error}")
+        have = "has" if done.errors == 1 else "have"
+        say(f"edgeorder: {_rows(done.errors)}{of} {have} an error, the first: {done.first_error}")
+
+
+def _rows(n: int) -> str:
+    return f"{n} row" if n == 1 else f"{n} rows"
 
 
 def table_rows(source: Path, label: str) -> "Iterator[Row]":

@@ -96,6 +96,14 @@ def test_names_that_are_taken_can_be_told_apart(source: Path, tmp_path: Path) ->
     assert names[-7:] == [f"placed_{name}" for name in names[-14:-7]]
 
 
+def test_one_row_is_told_as_one(tmp_path: Path) -> None:
+    """In the count and in that of the errors."""
+    pq.write_table(table().slice(8, 1), tmp_path / "one.parquet")
+    run = CliRunner().invoke(app, ["place", str(tmp_path / "one.parquet"), "--out", str(tmp_path / "placed")])
+    assert run.stdout == f"1 row in {tmp_path / 'placed'}\n"
+    assert run.stderr.startswith("edgeorder: 1 row has an error, the first: ValueError: the chunks are missing")
+
+
 def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     """Where stderr is no terminal, in a line now and then."""
     told, until = "", time.monotonic() + 60
