@@ -3,6 +3,8 @@
 Custom events never reach LangChain's tracers, LangSmith's among them; runs do.
 """
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -13,6 +15,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
+    ensure_config,
     get_async_callback_manager_for_config,
     get_callback_manager_for_config,
     var_child_runnable_config,
@@ -44,6 +47,23 @@ async def adispatch(placement: Placement, callbacks: Callbacks) -> None:
     await adispatch_custom_event(EVENT, data, config=config)
     run = await get_async_callback_manager_for_config(config).on_chain_start(None, _asked(data), name=EVENT)
     await run.on_chain_end(data)
+
+
+@contextmanager
+def inherited(config: RunnableConfig | None) -> Iterator[None]:
+    """Let the models and retrievers that are called inside know a config, as the steps of a chain do."""
+    own = ("run_name", "run_id")  # of the run itself, and of no other
+    known: Any = {name: value for name, value in ensure_config(config).items() if name not in own}
+    token = var_child_runnable_config.set(known)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def beneath(callbacks: Callbacks) -> AbstractContextManager[None]:
+    """Let what is called inside run beneath the run of these callbacks; without any, in that which we are in."""
+    return nullcontext() if callbacks is None else inherited({"callbacks": callbacks})
 
 
 def trace_of(callbacks: Callbacks) -> str | None:

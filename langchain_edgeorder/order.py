@@ -18,7 +18,7 @@ from edgeorder.prompting import as_prompt
 from edgeorder.settings import KeyField, PlacementSettings, to_plain
 from edgeorder.tracing import within
 from langchain_edgeorder.documents import Documents, with_body
-from langchain_edgeorder.events import adispatch, dispatch, trace_of
+from langchain_edgeorder.events import adispatch, beneath, dispatch, trace_of
 
 
 def _loaded_prompt(value: Any) -> Any:
@@ -116,7 +116,7 @@ class EdgeOrder(
             TypeError: For an item that is no `Document`, naming its index and type.
             BudgetError: If the reserve leaves no room, or with `overflow="error"` if a document does not fit.
         """
-        with within(trace_of(callbacks), shadow=self.shadow):
+        with beneath(callbacks), within(trace_of(callbacks), shadow=self.shadow):
             placement = super().place(documents, query, reserve=reserve)
         dispatch(placement, callbacks)
         return placement
@@ -131,7 +131,7 @@ class EdgeOrder(
         callbacks: Callbacks = None,
     ) -> Placement:
         """The same, never blocking the event loop."""
-        with within(trace_of(callbacks), shadow=self.shadow):
+        with beneath(callbacks), within(trace_of(callbacks), shadow=self.shadow):
             placement = await super().aplace(documents, query, reserve=reserve)
         await adispatch(placement, callbacks)
         return placement

@@ -1,7 +1,6 @@
 """`EdgeOrderRetriever`: any retriever, its documents placed."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from functools import partial
 from inspect import getclosurevars
 from types import FunctionType, MethodType
@@ -11,13 +10,13 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from edgeorder.alerts import warn
 from edgeorder.budget import Reserve
 from edgeorder.checks import whole_number
+from langchain_edgeorder.events import inherited
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.prompt import split_question
 
@@ -59,12 +58,13 @@ class EdgeOrderRetriever(BaseRetriever):
 
     @override
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        with _within(config):
+        # LangChain's retrievers hand on callbacks alone: `configurable`, a tenant perhaps, would not reach the base.
+        with inherited(config):
             return super().invoke(input, config, **kwargs)
 
     @override
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        with _within(config):
+        with inherited(config):
             return await super().ainvoke(input, config, **kwargs)
 
     @override
@@ -105,21 +105,6 @@ class EdgeOrderRetriever(BaseRetriever):
         limits = [limit for limit in (k, self.placer.top_n) if limit is not None]
         top_n = min(limits, default=None)
         return self.placer if top_n == self.placer.top_n else self.placer.model_copy(update={"top_n": top_n})
-
-
-@contextmanager
-def _within(config: RunnableConfig | None) -> Iterator[None]:
-    """Let steps that are called inside know a config, as the steps of a chain do.
-
-    LangChain's retrievers hand on its callbacks alone: `configurable`, a tenant perhaps, would not reach the base.
-    """
-    own = {"run_name", "run_id"}  # of this run, and of no other
-    known: Any = {name: value for name, value in ensure_config(config).items() if name not in own}
-    token = var_child_runnable_config.set(known)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 def _text(query: Any) -> str:

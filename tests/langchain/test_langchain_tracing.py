@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 from agents import calling, finding
 from langchain.agents import create_agent
+from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
@@ -127,6 +128,44 @@ def test_no_run_is_made_where_nobody_listens(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(edgeorder.recording, "build_record", lambda *args, **more: pytest.fail("built"))
     assert len(EdgeOrder().invoke(documents())) == 9
+
+
+class Parents(BaseCallbackHandler):
+    """Keeps, of each run, the name of the one that it stands beneath."""
+
+    def __init__(self) -> None:
+        self.names: dict[Any, str] = {}
+        self.of: dict[str, set[str | None]] = {}
+
+    def _begun(self, name: str, run_id: Any, parent_run_id: Any) -> None:
+        self.names[run_id] = name
+        self.of.setdefault(name, set()).add(self.names.get(parent_run_id))
+
+    def on_chain_start(self, *_: Any, run_id: Any, parent_run_id: Any = None, name: str = "", **more: Any) -> None:
+        self._begun(name, run_id, parent_run_id)
+
+    on_retriever_start = on_chain_start
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("face", ["EdgeOrder", "EdgeOrderRetriever", "ContextualCompressionRetriever"])
+def test_what_a_scorer_asks_runs_beneath_the_face(face: str, is_async: bool) -> None:
+    """A model that a scorer asks is a child of the run that placed, and no trace of its own or none at all."""
+    model = RunnableLambda(len).with_config(run_name="model")
+    placer = EdgeOrder(rerank=lambda query, texts: [model.invoke(text) + at for at, text in enumerate(texts)])
+    found = RunnableLambda(lambda query: documents(3))
+    runnable: Any = {
+        "EdgeOrder": placer,
+        "EdgeOrderRetriever": EdgeOrderRetriever(base_retriever=found, placer=placer),
+        "ContextualCompressionRetriever": ContextualCompressionRetriever(
+            base_retriever=EdgeOrderRetriever(base_retriever=found), base_compressor=placer
+        ),
+    }[face]
+    given: Any = documents(3) if face == "EdgeOrder" else "why?"
+    parents, query = Parents(), {"query": "why?"} if face == "EdgeOrder" else {}
+    config: Any = {"callbacks": [parents]}
+    _ = asyncio.run(runnable.ainvoke(given, config, **query)) if is_async else runnable.invoke(given, config, **query)
+    assert parents.of["model"] == {face}
 
 
 class Quiet(BaseCallbackHandler):
