@@ -50,4 +50,4 @@ def placements(paths: Sequence[Path], label: str) -> Iterator[OrderRecord]:
 
 def print_json(data: Any) -> None:
     """Print data as JSON: indented on one terminal or in one pipe alike, so that it can be compared."""
-    show(json.dumps(data, indent=1, allow_nan=False))
+    show(json.dumps(data, indent=1, allow_nan=False), whole=True)

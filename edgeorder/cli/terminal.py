@@ -109,10 +109,14 @@ def _print_table(console: Any, table: Any) -> None:
     console.width = own
 
 
-def show(*parts: object) -> None:
+def show(*parts: object, whole: bool = False) -> None:
     """Print tables and lines on stdout, lines without codes that a terminal would obey.
 
     Where that fails, a line on stderr says so, unless the reader has gone.
+
+    Args:
+        parts: What is printed.
+        whole: Whether a line stays one on a terminal, too.
     """
     from rich.console import Console
 
@@ -121,8 +125,8 @@ def show(*parts: object) -> None:
         console = Console(file=stream)  # type: ignore[arg-type]  # it has what rich uses of a file
         for part in parts:
             if isinstance(part, str):  # a line in a pipe or a file stays one, a terminal's is broken between words
-                whole = not console.is_terminal
-                console.print(_OBEYED.sub(" ", part), highlight=False, markup=False, soft_wrap=whole)
+                one = whole or not stream.isatty()  # rich takes a pipe for a terminal where FORCE_COLOR is set
+                console.print(_OBEYED.sub(" ", part), highlight=False, markup=False, soft_wrap=one)
             else:
                 _print_table(console, part)
         stream.flush()

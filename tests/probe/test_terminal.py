@@ -1,6 +1,7 @@
 """The terminal: whatever stdout and stderr are, a run that was paid for keeps its profile."""
 
 import contextlib
+import io
 import json
 import os
 import pty
@@ -16,6 +17,7 @@ import pytest
 from reading import ReadingEndpoint, case_file, reading
 
 from edgeorder import PositionProfile
+from edgeorder.cli.logs import print_json
 from edgeorder.cli.masking import shown
 from edgeorder.cli.progress import progress
 from edgeorder.cli.terminal import Steady, say, show
@@ -238,6 +240,22 @@ def on_a_terminal(code: str, **environment: str) -> tuple[str, str]:
     out, _ = run.communicate(timeout=300)
     assert run.returncode == 0, shown
     return out.decode(), shown.decode()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_json_is_never_broken(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are lines in a pipe, also where colours are forced, as on build servers; only a terminal's lines are."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", out)
+    data = {"advice": "a word and another " * 20}
+    print_json(data)
+    assert json.loads(out.getvalue()) == data
+    out.truncate(out.seek(0))
+    show(data["advice"])
+    assert (out.getvalue().count("\n") > 1) == terminal
 
 
 # Secrets
