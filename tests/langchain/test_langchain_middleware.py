@@ -31,7 +31,7 @@ count = tiktoken_counter()
 )
 def test_what_is_no_placer_is_told_what_to_give(made, given):
     """A budget or a retriever in the placer's place is named, with what goes there."""
-    with pytest.raises(TypeError, match=r"^placer must be an EdgeOrder, such as EdgeOrder\(budget=6000\), not (6000|'nu|Runn)"):
+    with pytest.raises(TypeError, match=r"^placer must be an EdgeOrder, such as .*, not (6000|'nu|Runn)"):
         made(given)
 
 
