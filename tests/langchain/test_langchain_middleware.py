@@ -20,26 +20,9 @@ from pydantic import Field
 
 from edgeorder import Budget, BudgetError, EdgeOrderWarning, Layout, capture, tiktoken_counter
 from edgeorder.rendering import split_block
-from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, EdgeOrderRetriever, context_prompt
+from langchain_edgeorder import ContextMiddleware, EdgeOrder, EdgeOrderMiddleware, EdgeOrderRetriever
 
 count = tiktoken_counter()
-
-
-@pytest.mark.parametrize("given", [6000, "numbered", RunnableLambda(str)], ids=lambda given: type(given).__name__)
-@pytest.mark.parametrize(
-    "made", [context_prompt, EdgeOrderMiddleware, lambda given: ContextMiddleware(RunnableLambda(str), given)]
-)
-def test_what_is_no_placer_is_told_what_to_give(made, given):
-    """A budget or a retriever in the placer's place is named, with what goes there."""
-    with pytest.raises(TypeError, match=r"^placer must be an EdgeOrder, such as .*, not (6000|'nu|Runn)"):
-        made(given)
-
-
-@pytest.mark.parametrize("given", [str, None, ["A"]])
-def test_what_is_no_retriever_is_told_what_to_give(given):
-    """A plain function is no Runnable: how it becomes one is said."""
-    with pytest.raises(TypeError, match=r"^give a retriever, .* or a Runnable, such as RunnableLambda\(search\), not "):
-        ContextMiddleware(given)
 
 
 class Scripted(GenericFakeChatModel):

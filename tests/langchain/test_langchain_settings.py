@@ -69,10 +69,11 @@ def test_only_an_edge_order_is_a_placer(make, wrong):
 
 
 @pytest.mark.parametrize("name", [None, "search"])
-def test_a_function_is_no_retriever(name):
-    """A function that retrieves is refused at construction, with what makes a Runnable of it."""
-    with pytest.raises(TypeError, match=r"give a retriever, or RunnableLambda\(function\), not <function"):
-        ContextMiddleware(lambda query: [], name=name)
+@pytest.mark.parametrize("given", [str, None, ["A"]])
+def test_what_is_no_retriever_is_told_what_to_give(given, name):
+    """A plain function is no Runnable: how it becomes one is said."""
+    with pytest.raises(TypeError, match=r"^give a retriever, .* or a Runnable, such as RunnableLambda\(search\), not "):
+        ContextMiddleware(given, name=name)
 
 
 @pytest.mark.parametrize("tools", [5, [StructuredTool.from_function(str.upper, description="Cry.")], ["search", None]])
