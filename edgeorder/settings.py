@@ -162,6 +162,8 @@ class PlacementSettings(BaseModel):
         check_recorders(self.recorders)
         for name in _KEYS:
             check_key(name, getattr(self, name))
+        if self.end_key is not None and self.offset_key is None:  # nothing would read it
+            raise ValueError(f"end_key={self.end_key!r} is where a chunk ends; give offset_key=, where it begins, too")
         return self
 
     @field_serializer(*Plan._fields, "recorders", *_KEYS)

@@ -44,7 +44,8 @@ class EdgeOrderPostprocessor(Adapter, Component):
         offset_key: The same for an ordinal, `"page_label"` where nodes are whole pages; `[("page", "line")]` is one
             made of two. Default: the links to previous and next node, then the character span, then "chunk_index" or
             "index".
-        end_key: The same for the end of the chunk, which makes `offset_key` a character offset. Default: none.
+        end_key: The same for the end of the chunk, which makes what `offset_key` finds a character offset; so it needs
+            one. Default: none.
         title_key: The same for what labels show. Default: "title".
         date_key: The same for the date. Default: "date".
         page_key: The same for the page. Default: "page_label".
