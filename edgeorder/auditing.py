@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from edgeorder.alerts import told_once
-from edgeorder.batch.rows import Row, Unreadable
+from edgeorder.batch.rows import Row, Unreadable, marked
 from edgeorder.errors import CounterError, bad_choice
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
@@ -267,8 +267,8 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
 
 def _labelled(row: Mapping[str, Any]) -> Question:
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
-    if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
-        gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
+    if gold is None:  # a line of a case file, perhaps
+        gold = marked(row.get("chunks")).get("gold")
     given: list[Any] = gold if isinstance(gold, list) else [gold]
     named = [one for one in given if not is_missing(one) and one != ""]
     golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
@@ -281,10 +281,10 @@ def _labelled(row: Mapping[str, Any]) -> Question:
 
 
 def _told(one: Mapping[str, Any] | bool) -> Gold:
-    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls."""
+    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls or blank."""
     if isinstance(one, bool):
         raise bad_choice("gold", one, ("an id", "a source", "a text", "an object", "a list of them"))
-    told = {name: value for name, value in one.items() if value is not None}
+    told = {name: value for name, value in one.items() if value is not None and value != ""}
     for name in told.keys() - Gold.__dataclass_fields__.keys():
         raise bad_choice("gold", name, Gold.__dataclass_fields__)
     return Gold(**told)

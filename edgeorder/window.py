@@ -5,7 +5,7 @@ belongs to one request is put on an object that others use at the same time.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -67,12 +67,13 @@ class window:  # noqa: N801 - a context manager, named as one
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:
             raise ValueError(f"already={already!r} needs the numbers of the conversation: register=Register()")
-        if isinstance(shown, str) or not all(isinstance(text, str) for text in shown):
+        texts = tuple(shown) if isinstance(shown, Iterable) else (shown,)
+        if isinstance(shown, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError(f"shown must be a list of texts, not {shown!r:.80}")
         self.budget = as_budget(1 if budget == 0 and type(budget) is int else budget)
         self.register = register
         self.already = already
-        self.shown = tuple(shown)
+        self.shown = texts
         self.each = each
         self.strict = strict
         self.draft = draft

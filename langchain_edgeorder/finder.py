@@ -37,10 +37,10 @@ class Finder:
     """
 
     def __init__(self, tools: str | Sequence[str] | None, *, texts: bool, owner: str) -> None:
-        names = [tools] if isinstance(tools, str) else tools
-        if names is not None and not (isinstance(names, Iterable) and all(isinstance(name, str) for name in names)):
+        names = list(tools) if isinstance(tools, Iterable) and not isinstance(tools, str) else [tools]
+        if tools is not None and not all(isinstance(name, str) for name in names):
             raise TypeError(f"tools= takes the name of a tool or a list of names, not {tools!r:.80}")
-        self.names = None if names is None else frozenset(names)
+        self.names = None if tools is None else frozenset(names)
         self.texts = texts
         self.owner = owner
         self.owner_name = owner if self.names is None else f"{owner}({', '.join(sorted(self.names))})"

@@ -67,6 +67,10 @@ class _Outline(HumanMessagePromptTemplate):
     async def aformat(self, **kwargs: Any) -> NoReturn:
         raise TypeError(_AROUND)
 
+    @override
+    def pretty_repr(self, html: bool = False) -> str:
+        return HumanMessagePromptTemplate(prompt=self.prompt).pretty_repr(html)  # which shows the name of the class
+
 
 class ContextPrompt(ChatPromptTemplate):
     """A chat prompt that places its documents; `context_prompt` makes one."""

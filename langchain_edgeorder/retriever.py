@@ -16,7 +16,7 @@ from typing_extensions import override
 from edgeorder.alerts import warn
 from edgeorder.budget import Reserve
 from edgeorder.checks import whole_number
-from langchain_edgeorder.events import inherited
+from langchain_edgeorder.events import beneath, inherited
 from langchain_edgeorder.order import EdgeOrder
 from langchain_edgeorder.prompt import split_question
 
@@ -78,7 +78,9 @@ class EdgeOrderRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         query = _text(query)
-        documents = self.base_retriever.invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
+        child = run_manager.get_child()
+        with beneath(child):  # for models that the base asks without handing on what it was called with
+            documents = self.base_retriever.invoke(query, config={"callbacks": child}, **kwargs)
         return self._placer(k).transform_documents(
             documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
         )
@@ -94,7 +96,9 @@ class EdgeOrderRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         query = _text(query)
-        documents = await self.base_retriever.ainvoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
+        child = run_manager.get_child()
+        with beneath(child):
+            documents = await self.base_retriever.ainvoke(query, config={"callbacks": child}, **kwargs)
         return await self._placer(k).atransform_documents(
             documents, query=query, callbacks=run_manager.get_child(), reserve=reserve
         )

@@ -94,7 +94,7 @@ def items_of(cell: object) -> list[Any]:
 def marked(cell: object) -> dict[str, list[Any]]:
     """Return which chunks of a cell are marked as `gold`, by id or text, as a column `gold` has it; or nothing."""
     try:
-        golds = [one for one in items_of(cell) if isinstance(one, Mapping) and one.get("gold") is True]
+        golds = [one for one in items_of(cell) if isinstance(one, Mapping) and one.get("gold") == 1]
     except Exception:  # noqa: BLE001 - the row itself tells it
         return {}
     return {"gold": [one.get("text") if is_missing(one.get("id")) else one["id"] for one in golds]} if golds else {}

@@ -4,13 +4,13 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import passed_on, warn
 from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
 from edgeorder.batch.describing import described
 from edgeorder.batch.parquet import RUN, Part, Table, as_path, opened
@@ -110,9 +110,8 @@ def _placed(
             while at == start or (at < min(table.rows, start + part_rows) and time.monotonic() - began < part_seconds):
                 if (batch := next(batches, None)) is None:
                     raise ValueError(f"{table.source} has fewer rows than when the run began: it was changed meanwhile")
-                with collected() as messages:
+                with warnings.of_batch(at):
                     placed = place_batch(batch)
-                warnings.tell(messages, at)
                 part.write(placed)
                 found = [error for error in cells(placed, f"{place_batch.prefix}error") if error is not None]
                 first = first or next(iter(found), None)
@@ -135,20 +134,28 @@ class _Warnings:
         self._kinds: set[str] = set()
         self._more = 0
 
-    def tell(self, messages: Sequence[str], row: int) -> None:
+    @contextmanager
+    def of_batch(self, row: int) -> Iterator[None]:
         """Tell those of a batch that begins at a row of the table, which differ by more than their numbers."""
-        for message in messages:
-            kind = re.sub(r"\d[\d.,]*", "#", message)
-            if kind in self._kinds or len(self._kinds) == _KINDS:
-                self._more += 1
-            else:
-                self._kinds.add(kind)
-                warn(f"in the batch from row {row} of the table: {message}")
+        with passed_on() as messages:
+            try:
+                yield
+            finally:
+                messages[:] = [f"in the batch from row {row} of the table: {one}" for one in messages if self._new(one)]
+
+    def _new(self, message: str) -> bool:
+        """Say whether a warning is the first of its kind; count it if it is not."""
+        kind = re.sub(r"\d[\d.,]*", "#", message)
+        if kind in self._kinds or len(self._kinds) == _KINDS:
+            self._more += 1
+            return False
+        self._kinds.add(kind)
+        return True
 
     def tell_more(self) -> None:
-        """Tell how many there were of the same kinds."""
+        """Tell how many were only counted."""
         if self._more:
-            warn(f"{self._more} more batches gave such warnings")
+            warn(f"further warnings of this run: {self._more}")
 
 
 def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:

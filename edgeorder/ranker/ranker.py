@@ -1,7 +1,7 @@
 """The evidence ranker: the one path from passages to a ranking."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -83,9 +83,11 @@ class EvidenceRanker:
         as_dimensions(self.dimensions)
         as_fallback(self.fallback)
         wishes = self.constraints
-        if isinstance(wishes, str) or not all(isinstance(one, str) or callable(one) for one in wishes):
+        listed = isinstance(wishes, Collection) and not isinstance(wishes, str)
+        if not listed or not all(isinstance(one, str) or callable(one) for one in wishes):
             raise TypeError(f"constraints must be a list of wishes in words and functions, not {wishes!r:.80}")
-        if isinstance(self.recorders, str) or not all(map(callable, self.recorders)):
+        listed = isinstance(self.recorders, Collection) and not isinstance(self.recorders, str)
+        if not listed or not all(map(callable, self.recorders)):
             raise TypeError(f"recorders must be callables that take a RankingRecord, not {self.recorders!r:.80}")
         for name, least in (("passes", 1), ("at_once", 2), ("passage_chars", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))

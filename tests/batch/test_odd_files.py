@@ -54,7 +54,25 @@ def test_warnings_of_many_batches_are_told_once_a_kind(tmp_path: Path) -> None:
     same, dropped, more = [str(one.message) for one in told]
     assert same.startswith("in the batch from row 0 of the table: row 0 of a batch: scorer ")
     assert dropped.startswith("in the batch from row 1 of the table: row 0 of a batch: all 1 chunks were dropped")
-    assert more == "38 more batches gave such warnings"
+    assert more == "further warnings of this run: 38"
+
+
+def test_what_a_batch_warned_of_is_told_where_it_fails(tmp_path: Path) -> None:
+    """It may say why."""
+
+    class Failing(PlaceBatch):
+        def __call__(self, batch: Any) -> Any:
+            super().__call__(batch)
+            raise MemoryError
+
+    pq.write_table(pa.table({"query": ["q"], "chunks": [["A", "B"]]}), tmp_path / "in.parquet")
+    place_batch = Failing(rerank=lambda query, texts: [1.0] * len(texts))
+    with (
+        pytest.warns(EdgeOrderWarning, match="in the batch from row 0 of the table: .* the same score") as told,
+        pytest.raises(MemoryError),
+    ):
+        place_table(tmp_path / "in.parquet", tmp_path / "out", place_batch)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])

@@ -9,6 +9,7 @@ import pytest
 from edgeorder import Budget, Chunk, OrderRecord, audit, capture, cases_from, place, trace
 from edgeorder.auditing import KINDS, Audit, Question, audit_log, questions_of
 from edgeorder.collecting import cases_from_log
+from edgeorder.gold import Gold
 from edgeorder.probe.case_files import read_cases, write_cases
 
 pytest_plugins = ["pytester"]
@@ -147,6 +148,7 @@ def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
         ([{"question": 5, "gold": "x"}], "question 1: question must be text, not 5"),
         ([{"question": "q", "gold": "x"}, {"question": "q", "answers": [b"x"]}], "question 2: answers must be texts"),
         ([{"question": "q", "answers": {"a": 1}}], "question 1: answers must be texts or numbers"),
+        ([{"question": "q", "gold": {"id": "", "fragment": None}}], "question 1: a gold chunk needs an id, a text"),
         ([{"question": "q", "gold": {"text": 5}}], "question 1: Gold.text must be text, not 5"),
         ([{"question": "q", "gold": {"where": "x"}}], "question 1: Gold.where must be a callable"),
         ([{"question": "q", "gold": {"bogus": 5}}], "gold='bogus' is not one of: id, text, source"),
@@ -156,6 +158,16 @@ def test_questions_that_say_nothing_are_refused(rows: list[Any], said: str) -> N
     """A set that cannot be audited is said to be so before anything is retrieved."""
     with pytest.raises(ValueError, match=said):
         questions_of(rows)
+
+
+def test_what_is_blank_in_a_label_says_nothing() -> None:
+    """A gold object may have every field, as rows of a table do, and a chunk that is marked no id."""
+    marks = [{"id": None, "text": "A", "gold": True}, {"id": "b", "text": "B", "gold": 1}, {"id": "c", "gold": 0}]
+    blank, marked = questions_of(
+        [{"question": "q", "gold": {"id": "c1", "text": "", "fragment": ""}}, {"question": "q", "chunks": marks}]
+    )
+    assert blank.gold == Gold(id="c1")
+    assert marked.gold == ["A", "b"]
 
 
 def test_a_trace_is_known_by_a_number_too() -> None:

@@ -280,6 +280,7 @@ class TestSettings:
             ({"budget": "6000"}, TypeError, "must be a whole number of tokens"),
             ({"budget": 5, "shown": "[1] A."}, TypeError, "shown must be a list of texts, not '\\[1\\] A.'"),
             ({"budget": 5, "shown": [b"A"]}, TypeError, "shown must be a list of texts"),
+            ({"budget": 5, "shown": 5}, TypeError, "shown must be a list of texts, not 5"),
             ({"budget": 5, "already": "sent"}, ValueError, "already='sent' is not one of: send, point, drop"),
             (
                 {"budget": 5, "already": "point"},
@@ -292,3 +293,7 @@ class TestSettings:
         """The error names the value and what would do."""
         with pytest.raises(error, match=message):
             window(**settings)
+
+    def test_what_can_be_read_once_is_kept(self):
+        """Texts that come one by one are not used up by looking at them."""
+        assert window(5, shown=(text for text in "AB")).shown == ("A", "B")

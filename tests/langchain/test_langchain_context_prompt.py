@@ -430,6 +430,11 @@ class TestAsARunnable:
         with pytest.raises(TypeError, match=r"ChatPromptTemplate\(\["):
             change(context_prompt())
 
+    def test_shown_as_a_prompt_of_langchain(self):
+        """The last message is one of a human, whatever stands for it."""
+        shown = ChatPromptTemplate([("human", "{context}\n\nQuestion: {question}")])
+        assert context_prompt().pretty_repr() == shown.pretty_repr()
+
     def test_partial_once_it_was_used(self, six):
         """Variables can be filled in before it is used and after, when LangChain keeps more on it than its fields."""
         prompt, values = context_prompt(), {"context": six[:1], "question": "Why?"}

@@ -81,3 +81,9 @@ def test_tools_go_by_their_names(tools):
     """What is no name of a tool, such as the tool itself, is refused at construction."""
     with pytest.raises(TypeError, match="tools= takes the name of a tool or a list of names, not"):
         EdgeOrderMiddleware(tools=tools)
+
+
+@pytest.mark.parametrize("tools", [["a", "b"], {"a": 1, "b": 2}.keys(), (name for name in "ab")], ids=type)
+def test_names_of_tools_may_come_in_any_form(tools):
+    """Also one that can be read once: looking at them uses none up."""
+    assert EdgeOrderMiddleware(tools=tools)._finder.names == {"a", "b"}

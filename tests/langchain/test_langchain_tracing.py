@@ -18,6 +18,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import LangChainTracer
 from langsmith import Client
@@ -168,6 +169,26 @@ def test_what_a_scorer_asks_runs_beneath_the_face(face: str, is_async: bool) -> 
     assert parents.of["model"] == {face}
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("chained", [False, True])
+def test_what_a_base_asks_by_itself_is_no_trace_of_its_own(chained: bool, is_async: bool) -> None:
+    """A retriever may hand on nothing to the model that it asks: the run stands beneath EdgeOrderRetriever's."""
+    model = RunnableLambda(len).with_config(run_name="model")
+
+    class Asking(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **more: Any) -> list[Document]:
+            return documents(model.invoke(query))
+
+        async def _aget_relevant_documents(self, query: str, **more: Any) -> list[Document]:
+            return documents(await model.ainvoke(query))
+
+    retriever: Any = EdgeOrderRetriever(base_retriever=Asking())
+    asked = RunnableLambda(lambda query: query) | retriever if chained else retriever
+    config: Any = {"callbacks": [parents := Parents()]}
+    _ = asyncio.run(asked.ainvoke("why?", config)) if is_async else asked.invoke("why?", config)
+    assert parents.of["model"] == {"EdgeOrderRetriever"}
+
+
 class Quiet(BaseCallbackHandler):
     """Listens, and does nothing."""
 
@@ -277,7 +298,6 @@ def test_open_telemetry_gets_a_reranker_span() -> None:
 
 def test_a_retriever_in_a_tracer_is_explained_by_its_trace(langsmith: Any) -> None:
     """From the run that a user sees in LangSmith to the cause, by its id."""
-    from langchain_core.retrievers import BaseRetriever
 
     class Fixed(BaseRetriever):
         def _get_relevant_documents(self, query: str, **more: Any) -> list[Document]:

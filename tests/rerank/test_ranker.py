@@ -197,6 +197,7 @@ def test_impossible_dimensions_are_refused(dimensions: Any) -> None:
         ({"dimensions": 3}, TypeError, "dimensions must be"),
         ({"constraints": "short"}, TypeError, "constraints must be a list"),
         ({"constraints": [3]}, TypeError, "constraints must be a list"),
+        ({"constraints": iter(["short"])}, TypeError, "constraints must be a list"),
         ({"fallback": 3}, TypeError, "fallback must be None, .bm25"),
         ({"fallback": "bm26"}, TypeError, "fallback must be"),
         ({"review_below": 2}, ValueError, "review_below=2"),
@@ -206,6 +207,7 @@ def test_impossible_dimensions_are_refused(dimensions: Any) -> None:
         ({"on_review": "ask"}, ValueError, "on_review='ask'"),
         ({"schema": dict}, TypeError, "schema must be a pydantic model"),
         ({"recorders": ["log.jsonl"]}, TypeError, "recorders must be callables"),
+        ({"recorders": iter([print])}, TypeError, "recorders must be callables"),
     ],
 )
 @pytest.mark.case(118)
