@@ -20,7 +20,7 @@ from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
-from edgeorder.sortable import is_missing
+from edgeorder.sortable import is_missing, plain
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 Kind: TypeAlias = Literal[
@@ -249,7 +249,7 @@ def question_of(case: Any, number: int) -> Question:
         return case
     if isinstance(case, Mapping):
         return _from_dict(case, number)
-    if not hasattr(case, "distractors"):
+    if not hasattr(getattr(case, "gold", None), "id"):
         raise ValueError(f"question {number} is {case!r:.60}; it must be an object with question, and gold or answers")
     gold = case.gold  # a case of the probe
     told = {"id": gold.id, "text": gold.text, "answers": case.answers}
@@ -266,7 +266,7 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
 
 
 def _labelled(row: Mapping[str, Any]) -> Question:
-    answers, gold = aliases_of(row.get("answers")), row.get("gold")
+    answers, gold = aliases_of(row.get("answers")), plain(row.get("gold"))
     if gold is None:  # a line of a case file, perhaps
         gold = marked(row.get("chunks")).get("gold")
     given: list[Any] = gold if isinstance(gold, list) else [gold]

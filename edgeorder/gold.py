@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from edgeorder.errors import bad_choice
 from edgeorder.records import ChunkRecord, OrderRecord, hash_of
-from edgeorder.sortable import is_missing
+from edgeorder.sortable import is_missing, plain
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ def aliases_of(answers: object) -> tuple[str, ...]:
     Raises:
         TypeError: For anything else: `b'bytes'` would be looked for as it is printed.
     """
+    answers = plain(answers)  # an array, as pandas has the lists of a table
     given = answers if isinstance(answers, list | tuple | set) else [answers]
     told = [alias for alias in given if not is_missing(alias)]
     for alias in told:

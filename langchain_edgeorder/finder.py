@@ -37,7 +37,7 @@ class Finder:
     """
 
     def __init__(self, tools: str | Sequence[str] | None, *, texts: bool, owner: str) -> None:
-        names = list(tools) if isinstance(tools, Iterable) and not isinstance(tools, str) else [tools]
+        names: list[Any] = list(tools) if isinstance(tools, Iterable) and not isinstance(tools, str) else [tools]
         if tools is not None and not all(isinstance(name, str) for name in names):
             raise TypeError(f"tools= takes the name of a tool or a list of names, not {tools!r:.80}")
         self.names = None if tools is None else frozenset(names)
