@@ -93,8 +93,8 @@ def _placed(row: Any, settings: dict[str, Any], block: bool) -> dict[str, Any]:
         raise TypeError(f"it is {row!r:.40}; a line is an object with chunks")
     if "chunks" not in row:
         raise ValueError(f"no 'chunks', only {', '.join(map(repr, row))[:80]}; a line is an object with chunks")
-    asked = row.get("question")
-    query, items = query_of(row.get("query") if asked in (None, "") else asked), items_of(row["chunks"])
+    asked = row.get("query")
+    query, items = query_of(row.get("question") if asked in (None, "") else asked), items_of(row["chunks"])
     placement = place(chunks_of(items), query=query, **settings)
     told = placement.to_dict()
     kept = [_with_text(items[at], placement.texts.get(at)) for at in placement.indices]

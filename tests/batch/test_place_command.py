@@ -140,19 +140,21 @@ JSON = st.recursive(
 )
 CHUNK = st.fixed_dictionaries({"text": st.sampled_from(["A", "b c", " "])}, optional=dict.fromkeys(FIELDS, JSON))
 CHUNKS = st.lists(st.one_of(*[CHUNK] * 5, JSON), max_size=4)
-ROW = st.fixed_dictionaries({"chunks": st.one_of(*[CHUNKS] * 5, JSON)}, optional={"query": JSON})
+ROW = st.fixed_dictionaries(
+    {"chunks": st.one_of(*[CHUNKS] * 5, JSON)}, optional={"query": JSON, "question": st.just("q") | JSON}
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_a_line_is_placed_as_a_row_of_a_table_is(rows: list[dict[str, Any]]) -> None:
-    """With the same indices, the same block, and the same words for what is wrong."""
+    """With the same indices, the same block, and the same words for what is wrong; `query` goes before `question`."""
     command = ["place", "-", "--order", "bookend", "--style", "numbered", "--dedupe", "id", "--block"]
     run = CliRunner().invoke(app, command, input="\n".join(map(json.dumps, rows)))
     lines = [json.loads(line) for line in run.stdout.splitlines()]
-    placed = PlaceBatch(order="bookend", layout="numbered", dedupe="id")(
-        {"chunks": [row["chunks"] for row in rows], "query": [row.get("query") for row in rows]}
-    )
+    asked = [row.get("question") if row.get("query") in (None, "") else row["query"] for row in rows]
+    place_batch = PlaceBatch(order="bookend", layout="numbered", dedupe="id")
+    placed = place_batch({"chunks": [row["chunks"] for row in rows], "query": asked})
     assert len(lines) == len(rows)
     assert [line.get("error") for line in lines] == placed["error"]
     for line, kept, block in zip(lines, placed["kept"], placed["block"], strict=True):
