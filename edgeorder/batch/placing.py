@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import passed_on
 from edgeorder.batch.columns import (
     NAMES,
     PROMPT,
@@ -168,16 +168,18 @@ class PlaceBatch:
         if rows:
             self.check_budget()
         outcomes = []
-        with collected() as messages:
-            steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
-            alerts += messages
-            for at, (row, rerank) in enumerate(zip(rows, steps, strict=True)):
-                messages.clear()
-                outcomes.append(self._placed(row, rerank))
-                alerts += [f"row {at} of a batch: {message}" for message in messages]
-        if alerts:  # a line for each of a million rows would be read by nobody, and kept by Python for ever
-            more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
-            warn(alerts[0] + more)
+        with passed_on() as messages:
+            try:
+                steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
+                alerts += messages
+                for at, (row, rerank) in enumerate(zip(rows, steps, strict=True)):
+                    messages.clear()
+                    outcomes.append(self._placed(row, rerank))
+                    alerts += [f"row {at} of a batch: {message}" for message in messages]
+            finally:  # a line for each of a million rows would be read by nobody, and kept by Python for ever
+                alerts = alerts or [*messages]  # where scoring failed, its own
+                more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
+                messages[:] = [alerts[0] + more] if alerts else []
         return outcomes
 
     def check_budget(self) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from edgeorder import EdgeOrderWarning, Rerank
+from edgeorder import EdgeOrderWarning, Rerank, RerankError
+from edgeorder.alerts import warn
 from edgeorder.batch import PlaceBatch
 from edgeorder.rerank import EvidenceRanker
 
@@ -81,6 +82,27 @@ def test_failures_that_may_be_are_told_row_by_row() -> None:
     together, wanted = ({name: own for name, own in one.items() if name != "reason"} for one in placed)
     assert together == wanted
     assert [at for at, reason in enumerate(placed[0]["reason"]) if reason and "rerank failed" in reason] == [1, 7]
+
+
+def test_what_a_scorer_warned_of_is_told_where_it_cannot_be_loaded() -> None:
+    """It may say why."""
+
+    class Broken:
+        def load(self) -> None:
+            warn("the device is busy")
+            raise RerankError("cannot be loaded")
+
+        def score_many(self, questions: Any) -> Any:
+            raise AssertionError
+
+        __call__ = score_many
+
+    with (
+        pytest.warns(EdgeOrderWarning, match="^the device is busy$") as told,
+        pytest.raises(RerankError, match="cannot be loaded"),
+    ):
+        PlaceBatch(rerank=Broken())({"query": ["a"], "chunks": [["A", "B"]]})
+    assert len(told) == 1
 
 
 def test_a_scorer_that_can_only_be_awaited_is_refused() -> None:
