@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from math import isfinite
 from typing import Any, Literal, TypeAlias
@@ -63,10 +64,12 @@ def rank(view: ChunkView, rank_by: RankBy) -> Sequence[int]:
 
 def _known(ranking: Sequence[int], n: int) -> list[int]:
     """Return the ranking of a view as a list: a range would count as the input order, see `indices_at`."""
-    ranked = [operator.index(at) for at in ranking]
-    if sorted(ranked) != list(range(n)):
-        raise ValueError(f"ChunkView.ranking={ranked!r:.80} must hold each of the {n} input indices (from 0) once")
-    return ranked
+    given = list(ranking)
+    with suppress(TypeError):  # of what are no whole numbers
+        ranked = [operator.index(at) for at in given]
+        if sorted(ranked) == list(range(n)):
+            return ranked
+    raise ValueError(f"ChunkView.ranking={given!r:.80} must hold each of the {n} input indices (from 0) once")
 
 
 def by_score(scores: Sequence[float | None]) -> list[int]:

@@ -158,7 +158,7 @@ def test_a_list_that_is_known_to_be_best_last_is_ranked_so() -> None:
         assert placement.record.dropped[0].index == 0
 
 
-@pytest.mark.parametrize("ranking", [(0, 1), [0, 0, 1, 2], [1, 2, 3, 4]])
+@pytest.mark.parametrize("ranking", [(0, 1), [0, 0, 1, 2], [1, 2, 3, 4], [3.0, 2.0, 1.0, 0.0], "DCBA"])
 def test_an_order_that_is_none_of_the_list_is_refused(ranking: Any) -> None:
     """It would lose a chunk, or show one twice, and no record would say so."""
     with pytest.raises(ValueError, match=r"ChunkView\.ranking=.* must hold each of the 4 input indices"):
