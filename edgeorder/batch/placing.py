@@ -138,7 +138,7 @@ class PlaceBatch:
         """Return a batch of the same form with the columns added."""
         batch = whole(batch)
         names = self.check_columns(column_names(batch))
-        asked = question_column(names) if self._needs_query else "query"
+        asked = question_column(names) if self.needs_query else "query"
         read = {name: cells(batch, name) for name in (asked, "chunks") if name in names}
         length = check_lengths(read)
         rows = [as_row(*row) for row in zip(read.get(asked, [None] * length), read["chunks"], strict=True)]
@@ -153,7 +153,7 @@ class PlaceBatch:
         Raises:
             ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        check_named(names, "chunks", *([question_column(names)] if self._needs_query else []))
+        check_named(names, "chunks", *([question_column(names)] if self.needs_query else []))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(
@@ -196,7 +196,8 @@ class PlaceBatch:
                 count("")
 
     @property
-    def _needs_query(self) -> bool:
+    def needs_query(self) -> bool:
+        """Whether a stage needs the question."""
         plan = self.plan
         shown = plan.prompt is not None and plan.prompt.question != "none"
         return plan.rerank is not None or shown or (plan.budget is not None and plan.budget.overflow == "compress")
