@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import collected, of_each_kind, warn
 from edgeorder.batch.columns import (
     NAMES,
     PROMPT,
@@ -175,9 +175,9 @@ class PlaceBatch:
                 messages.clear()
                 outcomes.append(self._placed(row, rerank))
                 alerts += [f"row {at} of a batch: {message}" for message in messages]
-        if alerts:  # a line for each of a million rows would be read by nobody, and kept by Python for ever
-            more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
-            warn(alerts[0] + more)
+        # A line for each of a million rows would be read by nobody, and kept by Python for ever.
+        for alert in of_each_kind(alerts, f" in a batch of {len(rows)} rows"):
+            warn(alert)
         return outcomes
 
     def check_budget(self) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgeorder.alerts import collected, warn
+from edgeorder.alerts import collected, kind_of, warn
 from edgeorder.batch.columns import arrow, cells, cells_of, check_kinds, check_named, question_column
 from edgeorder.batch.describing import described
 from edgeorder.batch.parquet import RUN, Part, Table, as_path, opened
@@ -143,7 +142,7 @@ class _Warnings:
     def tell(self, messages: Sequence[str], row: int) -> None:
         """Tell those of a batch that begins at a row of the table, which differ by more than their numbers."""
         for message in messages:
-            kind = re.sub(r"\d[\d.,]*", "#", message)
+            kind = kind_of(message)
             if kind in self._kinds or len(self._kinds) == _KINDS:
                 self._more += 1
             else:
@@ -153,7 +152,7 @@ class _Warnings:
     def tell_more(self) -> None:
         """Tell how many there were of the same kinds."""
         if self._more:
-            warn(f"{self._more} more batches gave such warnings")
+            warn(f"batches gave {self._more} more such warnings")
 
 
 def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:

@@ -111,6 +111,9 @@ def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
     with pytest.warns(EdgeOrderWarning, match=r"all 10 chunks were dropped .*one of 27 warnings") as told:
         audit_rows(read_rows(table), {"budget": Budget(1, words)})
     assert len(told) == 1
+    with pytest.warns(EdgeOrderWarning) as told:  # of each kind
+        audit_rows(read_rows(table), {"budget": Budget(1, words), "rerank": lambda query, texts: [1.0] * len(texts)})
+    assert ["one of 27 warnings" in str(one.message) for one in told] == [True, True]
     unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
     with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1: 'q' has neither"):
         audit_rows(read_rows(unlabelled))
