@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from edgeorder.alerts import told_once
-from edgeorder.batch.rows import Row, Unreadable
+from edgeorder.batch.rows import Row, Unreadable, mark
 from edgeorder.errors import CounterError, bad_choice
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
@@ -268,7 +268,7 @@ def _from_dict(row: Mapping[str, Any], number: int) -> Question:
 def _labelled(row: Mapping[str, Any]) -> Question:
     answers, gold = aliases_of(row.get("answers")), row.get("gold")
     if gold is None and isinstance(chunks := row.get("chunks"), list):  # a line of a case file
-        gold = [one.get("id", one.get("text")) for one in chunks if isinstance(one, Mapping) and one.get("gold")]
+        gold = [mark(one) for one in chunks if isinstance(one, Mapping) and (one.get("gold") or one.get("isgold"))]
     given: list[Any] = gold if isinstance(gold, list) else [gold]
     named = [one for one in given if not is_missing(one) and one != ""]
     golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]

@@ -190,7 +190,8 @@ def check_named(names: Sequence[str], *needed: str) -> None:
     """Raise ValueError if a table lacks a column that is needed, or has one that is read twice."""
     for name in needed:
         if name not in names:
-            raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
+            more = "; let 'ctxs' be called so" if name == "chunks" and "ctxs" in names else ""
+            raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}{more}")
     for name in {"query": None, "chunks": None} | dict.fromkeys(needed):
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns are named {name!r}, and it cannot be told which is meant")
