@@ -28,6 +28,7 @@ from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
 from edgeorder.scorer import is_async, scorer_name
+from edgeorder.scorers.pairs import tireless
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 from edgeorder.settled import block_text
@@ -168,7 +169,7 @@ class PlaceBatch:
         if rows:
             self.check_budget()
         outcomes = []
-        with collected() as messages:
+        with collected() as messages, tireless():
             steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
             alerts += messages
             for at, (row, rerank) in enumerate(zip(rows, steps, strict=True)):

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from edgeorder import EdgeOrderWarning, Rerank
-from edgeorder.batch import PlaceBatch
-from edgeorder.rerank import EvidenceRanker
+from edgeorder import Chunk, EdgeOrderWarning, Rerank
+from edgeorder.auditing import audit_rows
+from edgeorder.batch import PlaceBatch, Row, place_table
+from edgeorder.rerank import CrossEncoderScorer, EvidenceRanker
 
 BATCH = {
     "query": ["a", "bad", "", "  ", None, 5, " b ", "nan", "\ud800"],
@@ -101,3 +105,25 @@ def test_a_scorer_that_can_only_be_awaited_is_refused() -> None:
     for one in (scorer, Asked(), partial(scorer), Rerank([alone, scorer], keep=2), EvidenceRanker(llm)):
         with pytest.raises(TypeError, match=r"scorer .* is async, and batches are placed without an event loop"):
             PlaceBatch(rerank=one)
+
+
+def test_a_row_that_fills_the_device_fails_alone(tmp_path: Path) -> None:
+    """The model is not left alone for the rows after it, in its batch and in the next ones, as a server leaves it."""
+
+    class Small:
+        def predict(self, pairs: Any, **more: Any) -> list[float]:
+            if any("huge" in text for _, text in pairs):
+                raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+            return [float(len(text)) for _, text in pairs]
+
+    scorer = CrossEncoderScorer(Small())
+    texts = [["huge", "x"] if at == 3 else ["x", f"word {at}"] for at in range(9)]
+    pq.write_table(pa.table({"query": ["q"] * 9, "chunks": texts}), tmp_path / "t.parquet")
+    for rows in (1, 2, 9):
+        place_table(tmp_path / "t.parquet", tmp_path / f"{rows}", PlaceBatch(rerank=scorer), batch_rows=rows)
+        placed = pq.read_table(tmp_path / f"{rows}").to_pylist()
+        assert [row["kept"] for row in placed] == [None if at == 3 else [1, 0] for at in range(9)]
+        assert "CUDA out of memory" in placed[3]["error"]
+    labelled = [Row("q", [*map(Chunk, own)], None, {"gold": "x"}) for own in texts]
+    kinds = [row.finding.kind for row in audit_rows(labelled, {"rerank": scorer}).rows]
+    assert [at for at, kind in enumerate(kinds) if kind == "unknown"] == [3]
