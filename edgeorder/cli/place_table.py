@@ -40,6 +40,9 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
 
         done = place_table(source, out, PlaceBatch(prefix=prefix, **settings), batch_rows=batch_rows, step=told)
     typer.echo(f"{_rows(done.rows)} in {out}" + (f", {done.before} of them from before" if done.before else ""))
+    if done.errors_before:
+        have = "has" if done.errors_before == 1 else "have"
+        say(f"edgeorder: {_rows(done.errors_before)} from before {have} an error: see the column {prefix}error")
     if done.errors:
         of = f" of the {done.rows - done.before} of this run" if done.before else ""
         have = "has" if done.errors == 1 else "have"

@@ -42,7 +42,9 @@ def test_a_table_is_placed_in_parts(source: Path, tmp_path: Path) -> None:
     assert "3 rows have an error, the first: ValueError: the chunks are missing" in run.stderr
     wanted = PlaceBatch(order="bookend", top_n=3, layout="xml")(table())
     assert pq.read_table(out).equals(wanted)
-    assert CliRunner().invoke(app, command).stdout == f"30 rows in {out}, 30 of them from before\n"
+    run = CliRunner().invoke(app, command)
+    assert (run.exit_code, run.stdout) == (0, f"30 rows in {out}, 30 of them from before\n")
+    assert run.stderr == "edgeorder: 3 rows from before have an error: see the column error\n"
 
 
 def test_a_stop_is_told_with_what_goes_on(
@@ -71,6 +73,7 @@ def test_a_stop_is_told_with_what_goes_on(
     out, err = capfd.readouterr()
     assert (ended.value.code or 0, out) == (0, f"30 rows in {tmp_path / 'placed'}, 10 of them from before\n")
     assert err.startswith(
+        "edgeorder: 1 row from before has an error: see the column error\n"
         "edgeorder: 2 rows of the 20 of this run have an error, the first: ValueError: the chunks are"
     )
 
