@@ -161,7 +161,7 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     Args:
         source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query` or else
             `question`, as `PlaceBatch` reads them. What else the table has is in `others` of each row; `gold` too, if
-            a row does not say it and chunks of it are marked so, as those of case files are.
+            a row does not say it and chunks of it are marked so (or `isgold`), as those of case files are.
         batch_rows: Rows that are read at a time.
 
     Raises:
