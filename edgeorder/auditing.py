@@ -20,8 +20,8 @@ from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
-from edgeorder.scorers.pairs import tireless
 from edgeorder.sortable import is_missing
+from edgeorder.stopping import tireless
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 Kind: TypeAlias = Literal[

@@ -28,10 +28,10 @@ from edgeorder.ranking import RankBy
 from edgeorder.reading import Reading
 from edgeorder.rendering import Layout, Style
 from edgeorder.scorer import is_async, scorer_name
-from edgeorder.scorers.pairs import tireless
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 from edgeorder.settled import block_text
+from edgeorder.stopping import tireless
 
 if TYPE_CHECKING:
     import pyarrow

@@ -3,14 +3,12 @@
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from typing import Any
 
 from edgeorder.errors import RerankError
 from edgeorder.scorers.windows import LongPassages, Pair, Reader, fitted
-from edgeorder.stopping import Stop, current, watching
+from edgeorder.stopping import Stop, current, is_tireless, watching
 from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 
@@ -18,17 +16,6 @@ _AT_ONCE = 1024  # pairs that are read into tokens at a time: those of a whole t
 _REST = 30.0  # seconds for which a model is left alone after its device failed
 _DEVICE = re.compile(r"\b(CUDA|HIP|MPS)\b|\bcu(DNN|BLAS)|device-side|out of memory|failed to allocate", re.IGNORECASE)
 _resting: dict[int, tuple[float, str, object]] = {}  # until when and why, by the id of the model, which is kept alive
-_tireless: ContextVar[bool] = ContextVar("edgeorder_tireless", default=False)
-
-
-@contextmanager
-def tireless() -> Iterator[None]:
-    """Let no model rest in this context: of a table, a long row may fill the device, and thousands after it fit."""
-    token = _tireless.set(True)
-    try:
-        yield
-    finally:
-        _tireless.reset(token)
 
 
 class PairScorer(ABC):
@@ -117,7 +104,7 @@ class PairScorer(ABC):
         stop.check()
         model = self._model()
         until, why, _ = _resting.get(id(model), (0.0, "", None))
-        if (left := until - time.monotonic()) > 0 and not _tireless.get():
+        if (left := until - time.monotonic()) > 0 and not is_tireless():
             raise RerankError(f"the model was not asked: its device failed ({why}); it is left alone for {left:.0f} s")
         _resting.pop(id(model), None)
         try:

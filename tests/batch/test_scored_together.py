@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
 
 import pyarrow as pa
@@ -127,3 +129,26 @@ def test_a_row_that_fills_the_device_fails_alone(tmp_path: Path) -> None:
     labelled = [Row("q", [*map(Chunk, own)], None, {"gold": "x"}) for own in texts]
     kinds = [row.finding.kind for row in audit_rows(labelled, {"rerank": scorer}).rows]
     assert [at for at, kind in enumerate(kinds) if kind == "unknown"] == [3]
+
+
+def test_a_row_that_takes_too_long_fails_alone() -> None:
+    """The next ones wait for what still runs, as long as a row may take, and no longer: some never end."""
+    ended = Event()
+
+    def scorer(query: str, texts: list[str]) -> list[float]:
+        if query != "a":
+            ended.wait(0.7 if query == "slow" else 30)
+        return [float(len(text)) for text in texts]
+
+    place_batch = PlaceBatch(rerank=Rerank(scorer, timeout=0.5))
+    rows = {"query": ["a", "slow", "a", "a"], "chunks": [["x", "long"]] * 4}
+    assert place_batch(rows)["kept"] == [[1, 0], None, [1, 0], [1, 0]]
+    labelled = [Row(query, [Chunk("x"), Chunk("long")], None, {"gold": "x"}) for query in rows["query"]]
+    kinds = [row.finding.kind for row in audit_rows(labelled, {"rerank": Rerank(scorer, timeout=0.5)}).rows]
+    assert [kind == "unknown" for kind in kinds] == [False, True, False, False]
+    began = monotonic()
+    found = place_batch({"query": ["never", "a"], "chunks": [["x", "long"]] * 2})
+    ended.set()
+    assert found["kept"] == [None, None]
+    assert "it still runs, for a call that was given up" in found["error"][1]
+    assert monotonic() - began < 20
