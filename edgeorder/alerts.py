@@ -4,6 +4,7 @@ A stage that works in a thread for `aplace` has no caller's line above it: there
 the coroutine goes on.
 """
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ _BETWEEN = _OURS | {  # what calls us on behalf of somebody
     *("llama_index", "llama_index_instrumentation", "workflows", "wrapt"),
     *("asyncio", "concurrent", "contextlib", "contextvars", "functools", "threading"),
 }
+_KINDS = 5  # that are told at a time
 _collecting: ContextVar[list[str] | None] = ContextVar("edgeorder_warnings", default=None)
 
 
@@ -64,13 +66,37 @@ def passed_on() -> Iterator[list[str]]:
 
 @contextmanager
 def told_once() -> Iterator[None]:
-    """Give the first warning of this context at its end, and say how many there were: of many rows, each gives one."""
+    """Give the first warning of each kind at the end of this context: of many rows, each gives one."""
     with passed_on() as messages:
         try:
             yield
         finally:
-            if len(messages) > 1:
-                messages[:] = [f"{messages[0]} (one of {len(messages)} warnings)"]
+            messages[:] = of_each_kind(messages)
+
+
+def of_each_kind(messages: Iterable[str], where: str = "") -> list[str]:
+    """Return the first warning of each kind, with how many there were.
+
+    Args:
+        messages: The warnings. After some kinds, the others are counted with the last of them.
+        where: What follows the count.
+    """
+    first, counts = dict[str, str](), dict[str, int]()
+    for message in messages:
+        kind = kind_of(message)
+        if kind not in first and len(first) == _KINDS:
+            kind = next(reversed(first))
+        first.setdefault(kind, message)
+        counts[kind] = counts.get(kind, 0) + 1
+    return [
+        f"{message} (one of {counts[kind]} warnings{where})" if counts[kind] > 1 else message
+        for kind, message in first.items()
+    ]
+
+
+def kind_of(message: str) -> str:
+    """Return what is the same of warnings that differ in their numbers only, or in how often they were given."""
+    return re.sub(r"\d[\d.,]*", "#", re.sub(r" \(one of \d+ warnings[^()]*\)$", "", message))
 
 
 def _give(messages: Iterable[str]) -> None:

@@ -21,6 +21,7 @@ from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
 from edgeorder.sortable import is_missing, plain
+from edgeorder.stopping import tireless
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
 Kind: TypeAlias = Literal[
@@ -163,7 +164,7 @@ def audit_rows(
     """
     placed = placing_with(placer)
     found: list[Audited] = []
-    with told_once():
+    with told_once(), tireless():
         for number, row in enumerate(rows, start=1):
             try:
                 if row.error is not None:

@@ -3,6 +3,7 @@
 import contextvars
 import inspect
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -136,6 +137,13 @@ def _in_own_thread(scorer: Callable[..., Any], *args: Any) -> "Future[Any]":
 def _cancel(work: "asyncio.Future[Any]") -> None:
     work.cancel()
     work.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would report it
+
+
+def await_free(keys: Sequence[object], seconds: float) -> None:
+    """Wait until scorers are done with calls that were given up, so long at most."""
+    until = time.monotonic() + seconds
+    while any(id(key) in _late for key in keys) and time.monotonic() < until:
+        time.sleep(0.005)
 
 
 def _check_free(scorer: Any, key: object, within: float) -> None:

@@ -4,6 +4,7 @@ They are the cases that the probe, the comparison and the audit read, with score
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import told_once, warn
@@ -76,7 +77,8 @@ def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
 
     Args:
         rows: Beside query and chunks they have a column `answers` (aliases of the answer), and perhaps `gold`, as the
-            questions of `cases_from` have. Rows that are bad are left out, with a warning.
+            questions of `cases_from` have, and `gold_rank`, a number where the order of the chunks does not tell the
+            rank of the gold one. Rows that are bad are left out, with a warning.
 
     Raises:
         ValueError: As `cases_from`; and if every row is bad.
@@ -91,6 +93,10 @@ def cases_from_rows(rows: Iterable[Row]) -> "list[Case]":
                 label = row_label(row)
                 placement = placed(row.chunks, label["question"])
                 case = _case(label, build_record(placement.call, placement.settled, text=True), number)
+                if case is not None and not is_missing(rank := row.others.get("gold_rank")):
+                    if isinstance(rank, float) and rank.is_integer():  # what pandas makes of numbers beside nulls
+                        rank = int(rank)
+                    case = replace(case, gold_rank=rank)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others go on
                 bad.append(f"row {number}: {error}")
             else:

@@ -19,7 +19,7 @@ from edgeorder.scorers.lexical import LexicalScorer
 from edgeorder.scores import Said, read_scores, sigmoid
 from edgeorder.scores import Scored as Scored
 from edgeorder.scores import Scorer as Scorer
-from edgeorder.stopping import Stop, current
+from edgeorder.stopping import Stop, current, is_tireless
 from edgeorder.unicode import clean
 
 _NO_TEXT = "no chunk has any text to score; the order before it was kept"
@@ -210,6 +210,10 @@ def _steps(rerank: Rerank, query: str | None, texts: Sequence[str], ties: bool) 
     query, sent = _to_send(query, texts)
     if not sent or wordless:
         return Reranked(None, _NO_QUESTION if sent else _NO_TEXT)
+    if rerank.timeout is not None and is_tireless():
+        from edgeorder.calling import await_free
+
+        await_free(rerank.scorers, rerank.timeout)
     stop = Stop(rerank.timeout, current())
     result = Reranked(None, None, frozenset(range(len(texts))) - sent.keys())
     left = list(sent)

@@ -71,3 +71,24 @@ def watching(stop: Stop) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+_tireless: ContextVar[bool] = ContextVar("edgeorder_tireless", default=False)
+
+
+@contextmanager
+def tireless() -> Iterator[None]:
+    """Ask for each row of a table, whatever became of the one before: a scorer that failed or still runs is not spared.
+
+    A server says at once that it cannot be asked; thousands of rows would have that as their error within a second.
+    """
+    token = _tireless.set(True)
+    try:
+        yield
+    finally:
+        _tireless.reset(token)
+
+
+def is_tireless() -> bool:
+    """Say whether this context is that of a table."""
+    return _tireless.get()

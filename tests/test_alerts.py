@@ -2,6 +2,7 @@
 
 import asyncio
 import linecache
+import re
 import subprocess
 import sys
 import warnings
@@ -10,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
@@ -18,6 +21,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from edgeorder import Budget, BudgetError, Chunk, EdgeOrderWarning, aplace, audit, place
+from edgeorder.alerts import kind_of, of_each_kind
 from langchain_edgeorder import EdgeOrder, EdgeOrderRetriever, context_prompt
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 
@@ -141,3 +145,13 @@ def test_what_is_typed_is_warned_as_well(way: str) -> None:
     )
     assert (run.returncode, run.stdout) == (0, "went on\n"), run.stderr
     assert "EdgeOrderWarning: heard" in run.stderr
+
+
+@given(messages=st.lists(st.sampled_from([*"abcdefgh", "a 1", "a 22.5"])))
+def test_each_kind_is_told_with_how_many_there_were(messages: list[str]) -> None:
+    """None hides behind another, up to some; and the counts are those of all."""
+    told = of_each_kind(messages, " in all")
+    kinds = list(dict.fromkeys(map(kind_of, messages)))
+    assert [kind_of(message) for message in told] == kinds[:5]
+    counts = [int(found[1]) if (found := re.search(r"one of (\d+) warnings in all\)$", one)) else 1 for one in told]
+    assert sum(counts) == len(messages)

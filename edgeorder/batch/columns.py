@@ -190,7 +190,30 @@ def check_named(names: Sequence[str], *needed: str) -> None:
     """Raise ValueError if a table lacks a column that is needed, or has one that is read twice."""
     for name in needed:
         if name not in names:
-            raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}")
+            more = "; let 'ctxs' be called so" if name == "chunks" and "ctxs" in names else ""
+            raise ValueError(f"no column {name!r}; there are: {', '.join(map(str, names)) or 'none'}{more}")
     for name in {"query": None, "chunks": None} | dict.fromkeys(needed):
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns are named {name!r}, and it cannot be told which is meant")
+
+
+def check_kinds(schema: "pyarrow.Schema", needs_query: bool) -> None:
+    """Raise ValueError if a table holds questions or chunks as a type that no row can be placed with.
+
+    Args:
+        schema: Of the table.
+        needs_query: Whether a stage needs the question; a column `query` is read anyway.
+    """
+    is_a = arrow().types
+    asked = question_column(schema.names) if needs_query else "query"
+    for name in sorted({"chunks", asked}.intersection(schema.names)):
+        kind = schema.field(name).type
+        kind = kind.value_type if is_a.is_dictionary(kind) else kind
+        text = is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind)
+        bytes_ = str(kind).startswith(("binary", "large_binary", "fixed_size_binary"))
+        plain = bytes_ or is_a.is_primitive(kind) or is_a.is_decimal(kind)
+        if name == "chunks" and (text or plain):
+            raise ValueError(f"the column 'chunks' is of type {kind}: each cell must be a list, of texts or structs")
+        # Of fractions is what pandas makes of questions that are all missing.
+        if name != "chunks" and (is_a.is_nested(kind) or (plain and not is_a.is_floating(kind))):
+            raise ValueError(f"the column {name!r} is of type {kind}: each cell must be a text; cast it")

@@ -158,7 +158,14 @@ def _files(folder: Path) -> list[Path]:
             continue
         if path.is_dir():
             if not (path / RUN).exists() and (inner := _first_within(path)) is not None:
-                raise ValueError(f"{folder} holds tables in folders too, such as {inner}; give each folder by itself")
+                kept = (  # by Hive and Spark
+                    f"; {path.name} is a value of a column, too: pyarrow.dataset.dataset(folder, partitioning='hive') "
+                    "reads it, and its batches go through PlaceBatch"
+                )
+                raise ValueError(
+                    f"{folder} holds tables in folders too, such as {inner}; give each folder by itself"
+                    + (kept if "=" in path.name else "")
+                )
         elif path.suffix.lower() in SUFFIXES:
             files.append(path)
         elif is_parquet(path):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from edgeorder.alerts import passed_on
+from edgeorder.alerts import of_each_kind, passed_on
 from edgeorder.batch.columns import (
     NAMES,
     PROMPT,
@@ -31,6 +31,7 @@ from edgeorder.scorer import is_async, scorer_name
 from edgeorder.scoring import Rerank, Scorer
 from edgeorder.selecting import Dedupe
 from edgeorder.settled import block_text
+from edgeorder.stopping import tireless
 
 if TYPE_CHECKING:
     import pyarrow
@@ -138,7 +139,7 @@ class PlaceBatch:
         """Return a batch of the same form with the columns added."""
         batch = whole(batch)
         names = self.check_columns(column_names(batch))
-        asked = question_column(names) if self._needs_query else "query"
+        asked = question_column(names) if self.needs_query else "query"
         read = {name: cells(batch, name) for name in (asked, "chunks") if name in names}
         length = check_lengths(read)
         rows = [as_row(*row) for row in zip(read.get(asked, [None] * length), read["chunks"], strict=True)]
@@ -153,7 +154,7 @@ class PlaceBatch:
         Raises:
             ValueError: If one is missing that is needed, there twice, or there that would be added.
         """
-        check_named(names, "chunks", *([question_column(names)] if self._needs_query else []))
+        check_named(names, "chunks", *([question_column(names)] if self.needs_query else []))
         wanted = (*NAMES, PROMPT) if self.plan.prompt else NAMES
         if taken := [self.prefix + name for name in wanted if self.prefix + name in names]:
             raise ValueError(
@@ -168,7 +169,7 @@ class PlaceBatch:
         if rows:
             self.check_budget()
         outcomes = []
-        with passed_on() as messages:
+        with passed_on() as messages, tireless():
             try:
                 steps = [None] * len(rows) if plan.rerank is None else scored_together(plan.rerank, rows)
                 alerts += messages
@@ -177,9 +178,8 @@ class PlaceBatch:
                     outcomes.append(self._placed(row, rerank))
                     alerts += [f"row {at} of a batch: {message}" for message in messages]
             finally:  # a line for each of a million rows would be read by nobody, and kept by Python for ever
-                alerts = alerts or [*messages]  # where scoring failed, its own
-                more = f" (one of {len(alerts)} warnings in a batch of {len(rows)} rows)" if len(alerts) > 1 else ""
-                messages[:] = [alerts[0] + more] if alerts else []
+                found = alerts or messages  # where scoring failed, its own
+                messages[:] = of_each_kind(found, f" in a batch of {len(rows)} rows")
         return outcomes
 
     def check_budget(self) -> None:
@@ -198,7 +198,8 @@ class PlaceBatch:
                 count("")
 
     @property
-    def _needs_query(self) -> bool:
+    def needs_query(self) -> bool:
+        """Whether a stage needs the question."""
         plan = self.plan
         shown = plan.prompt is not None and plan.prompt.question != "none"
         return plan.rerank is not None or shown or (plan.budget is not None and plan.budget.overflow == "compress")

@@ -92,12 +92,20 @@ def items_of(cell: object) -> list[Any]:
 
 
 def marked(cell: object) -> dict[str, list[Any]]:
-    """Return which chunks of a cell are marked as `gold`, by id or text, as a column `gold` has it; or nothing."""
+    """Return which chunks of a cell are marked as `gold` or `isgold`, as a column `gold` has it; or nothing."""
     try:
-        golds = [one for one in items_of(cell) if isinstance(one, Mapping) and one.get("gold") == 1]
+        marks = [
+            one for one in items_of(cell) if isinstance(one, Mapping) and 1 in (one.get("gold"), one.get("isgold"))
+        ]
     except Exception:  # noqa: BLE001 - the row itself tells it
         return {}
-    return {"gold": [one.get("text") if is_missing(one.get("id")) else one["id"] for one in golds]} if golds else {}
+    return {"gold": [mark(one) for one in marks]} if marks else {}
+
+
+def mark(chunk: Mapping[str, Any]) -> Any:
+    """Return what tells a chunk: its id, else its text, said to be one: a single word would be taken for an id."""
+    own = chunk.get("id")
+    return {"text": chunk.get("text")} if is_missing(own) or own == "" else own
 
 
 def chunks_of(items: Sequence[Any]) -> list[Chunk]:

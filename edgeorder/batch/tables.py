@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,8 +9,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgeorder.alerts import passed_on, warn
-from edgeorder.batch.columns import arrow, cells, cells_of, check_named, question_column
+from edgeorder.alerts import kind_of, passed_on, warn
+from edgeorder.batch.columns import arrow, cells, cells_of, check_kinds, check_named, question_column
 from edgeorder.batch.describing import described
 from edgeorder.batch.parquet import RUN, Part, Table, as_path, opened
 from edgeorder.batch.placing import PlaceBatch
@@ -32,12 +31,14 @@ class Placed(NamedTuple):
         before: How many of them an earlier run had written.
         errors: How many of those that this run wrote have an `error`.
         first_error: The first of them.
+        errors_before: How many of those that an earlier run had written have one.
     """
 
     rows: int
     before: int
     errors: int
     first_error: str | None
+    errors_before: int = 0
 
 
 def place_table(
@@ -70,8 +71,8 @@ def place_table(
     Raises:
         TypeError: For an argument of a wrong type.
         FileNotFoundError: If there is no such table.
-        ValueError: If it is no Parquet, is damaged or lacks a column, or if the folder holds anything but parts of this
-            run, or another run writes to it.
+        ValueError: If it is no Parquet, is damaged, lacks a column or has one of a type that no row can be placed with,
+            or if the folder holds anything but parts of this run, or another run writes to it.
         ImportError: If pyarrow or what a setting needs is not installed.
     """
     batch_rows = whole_number("batch_rows", batch_rows, least=1)
@@ -82,6 +83,8 @@ def place_table(
         raise TypeError(f"place_batch must be a PlaceBatch(...), not {place_batch!r:.60}")
     table, target = Table.open(source), as_path("folder", folder)
     place_batch.check_columns(table.schema.names)
+    if table.rows:  # engines write files without rows with types that say nothing
+        check_kinds(table.schema, place_batch.needs_query)
     if not (target / RUN).exists():
         _make(target)
     with _alone(target):
@@ -99,6 +102,7 @@ def _placed(
 ) -> Placed:
     """Write the parts that are not there yet, see `place_table`."""
     at = before = _begun(target, table, place_batch)
+    bad_before = _bad(target, f"{place_batch.prefix}error") if before else 0
     if at < table.rows:
         (target / _WHOLE).unlink(missing_ok=True)
     errors, first, warnings = 0, None, _Warnings()
@@ -124,7 +128,7 @@ def _placed(
         raise ValueError(f"{target} was written to by another run too; empty it, and start one run")
     write_text(target / _WHOLE, "")
     warnings.tell_more()
-    return Placed(at, before, errors, first)
+    return Placed(at, before, errors, first, bad_before)
 
 
 class _Warnings:
@@ -145,7 +149,7 @@ class _Warnings:
 
     def _new(self, message: str) -> bool:
         """Say whether a warning is the first of its kind; count it if it is not."""
-        kind = re.sub(r"\d[\d.,]*", "#", message)
+        kind = kind_of(message)
         if kind in self._kinds or len(self._kinds) == _KINDS:
             self._more += 1
             return False
@@ -164,7 +168,7 @@ def read_rows(source: str | Path, *, batch_rows: int = 500) -> Iterator[Row]:
     Args:
         source: A Parquet file, or a folder of them, with a column `chunks` and, if there are questions, `query` or else
             `question`, as `PlaceBatch` reads them. What else the table has is in `others` of each row; `gold` too, if
-            a row does not say it and chunks of it are marked so, as those of case files are.
+            a row does not say it and chunks of it are marked so (or `isgold`), as those of case files are.
         batch_rows: Rows that are read at a time.
 
     Raises:
@@ -253,6 +257,23 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _bad(folder: Path, column: str) -> int:
+    """Return how many rows in the parts of a folder have an error, as their footers tell it.
+
+    Args:
+        folder: The folder.
+        column: The name of the column of errors.
+    """
+    bad = 0
+    for part in folder.glob("part-*.parquet"):
+        with opened(part) as parquet:
+            groups = map(parquet.metadata.row_group, range(parquet.num_row_groups))
+            for one in (group.column(at) for group in groups for at in range(group.num_columns)):
+                if one.path_in_schema == column and one.statistics is not None:
+                    bad += one.num_values - one.statistics.null_count
+    return bad
 
 
 def _written(folder: Path) -> int:

@@ -54,7 +54,7 @@ def place(
     order, kept, block, tokens, dropped, reason and error added, in parts in the folder --out.
 
     Exit code 0: done, also where some rows of a table have an error, which its column tells; 1: it could not be done,
-    or some lines have an error, told in one line; 2: wrong usage.
+    every row of a table has an error, or some lines have one, told in one line; 2: wrong usage.
     """
     settings = placer_settings(
         {

@@ -21,6 +21,7 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
         prefix: What the names of the added columns begin with.
 
     Raises:
+        typer.Exit: With code 1, once all is written, if no row could be placed.
         ValueError: Without a folder for the parts; else as `place_table`.
     """
     from edgeorder.batch import PlaceBatch, place_table
@@ -39,10 +40,16 @@ def place_parquet(source: Path, out: Path | None, settings: dict[str, Any], batc
 
         done = place_table(source, out, PlaceBatch(prefix=prefix, **settings), batch_rows=batch_rows, step=told)
     typer.echo(f"{_rows(done.rows)} in {out}" + (f", {done.before} of them from before" if done.before else ""))
+    if done.errors_before:
+        have = "has" if done.errors_before == 1 else "have"
+        say(f"edgeorder: {_rows(done.errors_before)} from before {have} an error: see the column {prefix}error")
     if done.errors:
         of = f" of the {done.rows - done.before} of this run" if done.before else ""
         have = "has" if done.errors == 1 else "have"
         say(f"edgeorder: {_rows(done.errors)}{of} {have} an error, the first: {done.first_error}")
+    if done.rows and done.errors + done.errors_before == done.rows:  # no row is bad then, but the table or the command
+        say("edgeorder: no row could be placed")
+        raise typer.Exit(1)
 
 
 def _rows(n: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgeorder.errors import RerankError
 from edgeorder.scorers.windows import LongPassages, Pair, Reader, fitted
-from edgeorder.stopping import Stop, current, watching
+from edgeorder.stopping import Stop, current, is_tireless, watching
 from edgeorder.threads import in_thread
 from edgeorder.unicode import clean
 
@@ -104,7 +104,7 @@ class PairScorer(ABC):
         stop.check()
         model = self._model()
         until, why, _ = _resting.get(id(model), (0.0, "", None))
-        if (left := until - time.monotonic()) > 0:
+        if (left := until - time.monotonic()) > 0 and not is_tireless():
             raise RerankError(f"the model was not asked: its device failed ({why}); it is left alone for {left:.0f} s")
         _resting.pop(id(model), None)
         try:

@@ -111,6 +111,9 @@ def test_bad_rows_are_counted_and_none_is_lost(tmp_path: Path) -> None:
     with pytest.warns(EdgeOrderWarning, match=r"all 10 chunks were dropped .*one of 27 warnings") as told:
         audit_rows(read_rows(table), {"budget": Budget(1, words)})
     assert len(told) == 1
+    with pytest.warns(EdgeOrderWarning) as told:  # of each kind
+        audit_rows(read_rows(table), {"budget": Budget(1, words), "rerank": lambda query, texts: [1.0] * len(texts)})
+    assert ["one of 27 warnings" in str(one.message) for one in told] == [True, True]
     unlabelled = write(tmp_path / "u.parquet", [{"query": "q", "chunks": ["a"]}])
     with pytest.raises(ValueError, match=r"no row can be audited; the first: question 1: 'q' has neither"):
         audit_rows(read_rows(unlabelled))
@@ -248,10 +251,38 @@ def test_marks_that_are_none_say_nothing(tmp_path: Path) -> None:
         for cell in marks
     ]
     found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", made))]
-    assert found == [["a", "B"], None, None, None, ["B"]]
+    assert found == [["a", {"text": "B"}], None, None, None, [{"text": "B"}]]
     told = [row | {"gold": "own" if at == 4 else None} for at, row in enumerate(made)]
     found = [row.others.get("gold") for row in read_rows(write(tmp_path / "t.parquet", told))]
-    assert found == [["a", "B"], None, None, None, "own"]
+    assert found == [["a", {"text": "B"}], None, None, None, "own"]
+
+
+@pytest.mark.parametrize("name", ["gold", "isgold"])
+@pytest.mark.parametrize("own", [{}, {"id": None}, {"id": ""}, {"id": "its own"}, {"id": "own"}])
+@pytest.mark.parametrize("body", ["Rome", "It is in Rome."])
+def test_a_mark_tells_the_chunk(tmp_path: Path, name: str, own: dict[str, Any], body: str) -> None:
+    """By text too, also where the text is one word, as ids are; in a line of a case file as in a table."""
+    chunks = [{"text": "Rome, they say.", **own, "id": "first"}] if own else [{"text": "Rome, they say."}]
+    line = {"question": "Where?", "answers": ["Rome"], "chunks": [*chunks, {"text": body, name: True, **own}]}
+    read = list(read_rows(write(tmp_path / "t.parquet", [line])))
+    assert [row.finding.index for row in audit_rows(read).rows] == [1]
+    assert [(case.gold.text, case.gold_rank) for case in cases_from_rows(read)] == [(body, 2)]
+    retrieved = [Chunk(**{key: value for key, value in one.items() if key != name}) for one in line["chunks"]]
+    assert [row.finding.index for row in audit(lambda question: retrieved, None, [line]).rows] == [1]
+
+
+def test_cases_of_other_forms_as_tables(tmp_path: Path) -> None:
+    """A rank that the order does not tell is that of the case; a column that is called otherwise is named."""
+    chunks = [{"text": "Rome.", "gold": True}, {"text": "Oslo."}]
+    lines = [{"question": "q", "answers": ["Rome"], "chunks": chunks, "gold_rank": rank} for rank in (4, None, 0)]
+    table = write(tmp_path / "t.parquet", lines)
+    pq.write_table(pa.Table.from_pandas(pq.read_table(table).to_pandas()), tmp_path / "frame.parquet")  # 4.0 and NaN
+    for one in (table, tmp_path / "frame.parquet"):
+        with pytest.warns(EdgeOrderWarning, match=r"bad rows, .*: 1; the first is row 3: gold_rank=0.* must be"):
+            assert [case.gold_rank for case in cases_from_rows(read_rows(one))] == [4, 1]
+    other = write(tmp_path / "o.parquet", [{"question": "q", "answers": ["Rome"], "ctxs": chunks}])
+    with pytest.raises(ValueError, match=r"no column 'chunks'; there are: .*ctxs; let 'ctxs' be called so"):
+        next(read_rows(other))
 
 
 @pytest.mark.parametrize("command", [["audit"], ["cases", "--out", "o.jsonl"], ["plan", "p.json"]])

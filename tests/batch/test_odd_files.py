@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 from test_odd_tables import PLACE, ids, made, stop_at, write
 
 from edgeorder import Budget, EdgeOrderWarning, approximate_counter
@@ -73,6 +74,18 @@ def test_what_a_batch_warned_of_is_told_where_it_fails(tmp_path: Path) -> None:
     ):
         place_table(tmp_path / "in.parquet", tmp_path / "out", place_batch)
     assert len(told) == 1
+
+
+def test_a_partitioned_table_is_told_with_what_reads_it(tmp_path: Path) -> None:
+    """Its folders hold a column; the way that is told has it."""
+    rows = pa.table({"chunks": [["A"], ["B"], ["C"]], "lang": ["en", "de", "en"]})
+    dataset.write_dataset(rows, tmp_path / "in", format="parquet", partitioning=["lang"], partitioning_flavor="hive")
+    with pytest.raises(ValueError, match=r"by itself; lang=de is a value .*partitioning='hive'\) reads it"):
+        place_table(tmp_path / "in", tmp_path / "out", PLACE)
+    read = dataset.dataset(tmp_path / "in", partitioning="hive").to_batches()
+    placed = pa.Table.from_batches([PLACE(batch) for batch in read]).sort_by("block").to_pylist()
+    assert [(row["block"], row["lang"]) for row in placed] == [("A", "en"), ("B", "de"), ("C", "en")]
+    assert place_table(tmp_path / "in" / "lang=en", tmp_path / "out", PLACE).rows == 2
 
 
 @pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from typing import Any
@@ -224,8 +225,8 @@ def test_a_failed_scorer_that_may_fail_is_told_in_the_reason() -> None:
     assert "rerank failed" not in fine["reason"]
 
 
-def test_a_batch_warns_once() -> None:
-    """It shows the first warning, and says how many there were."""
+def test_a_batch_warns_once_of_a_kind() -> None:
+    """It shows the first warning of each kind, and says how many there were: no kind hides behind another."""
     batch = {"chunks": [["short"], ["x" * 900], ["x" * 800]]}
     with pytest.warns(
         EdgeOrderWarning,
@@ -234,6 +235,12 @@ def test_a_batch_warns_once() -> None:
         placed = PlaceBatch(budget=Budget(50, approximate_counter()))(batch)
     assert len(all_) == 1
     assert [len(kept) for kept in placed["kept"]] == [1, 0, 0]
+    batch["chunks"].append(["A", "B"])
+    with pytest.warns(EdgeOrderWarning) as all_:
+        PlaceBatch(budget=Budget(50, approximate_counter()), rank_by="score")(batch)
+    ranked, dropped = [str(one.message) for one in all_]
+    assert re.match(r"row 0 of a batch: rank_by='score' found .* \(one of 4 warnings in a batch of 4 rows\)$", ranked)
+    assert re.match(r"row 1 of a batch: all 1 chunks .* \(one of 2 warnings in a batch of 4 rows\)$", dropped)
 
 
 def test_it_is_pickled_with_its_settings() -> None:

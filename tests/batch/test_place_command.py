@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,9 @@ def test_a_table_is_placed_in_parts(source: Path, tmp_path: Path) -> None:
     assert "3 rows have an error, the first: ValueError: the chunks are missing" in run.stderr
     wanted = PlaceBatch(order="bookend", top_n=3, layout="xml")(table())
     assert pq.read_table(out).equals(wanted)
-    assert CliRunner().invoke(app, command).stdout == f"30 rows in {out}, 30 of them from before\n"
+    run = CliRunner().invoke(app, command)
+    assert (run.exit_code, run.stdout) == (0, f"30 rows in {out}, 30 of them from before\n")
+    assert run.stderr == "edgeorder: 3 rows from before have an error: see the column error\n"
 
 
 def test_a_stop_is_told_with_what_goes_on(
@@ -70,6 +73,7 @@ def test_a_stop_is_told_with_what_goes_on(
     out, err = capfd.readouterr()
     assert (ended.value.code or 0, out) == (0, f"30 rows in {tmp_path / 'placed'}, 10 of them from before\n")
     assert err.startswith(
+        "edgeorder: 1 row from before has an error: see the column error\n"
         "edgeorder: 2 rows of the 20 of this run have an error, the first: ValueError: the chunks are"
     )
 
@@ -102,6 +106,69 @@ def test_one_row_is_told_as_one(tmp_path: Path) -> None:
     run = CliRunner().invoke(app, ["place", str(tmp_path / "one.parquet"), "--out", str(tmp_path / "placed")])
     assert run.stdout == f"1 row in {tmp_path / 'placed'}\n"
     assert run.stderr.startswith("edgeorder: 1 row has an error, the first: ValueError: the chunks are missing")
+
+
+BAD, GOOD = [{"text": None}], [{"text": "A"}]
+
+
+@pytest.mark.parametrize(("cells", "code"), [([BAD] * 3, 1), ([BAD, BAD, GOOD], 0), ([GOOD] * 3, 0), ([], 0)])
+@pytest.mark.parametrize("part_rows", [1, 2, 9])
+def test_a_table_without_a_good_row_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[Any], code: int, part_rows: int
+) -> None:
+    """Also for who runs it again, and where a run that was stopped had met some of the rows; one good row is enough."""
+    monkeypatch.setattr("edgeorder.batch.tables.place_table.__kwdefaults__", {**KEYWORDS, "part_rows": part_rows})
+    out = tmp_path / "placed"
+    kind = pa.list_(pa.struct({"text": pa.string()}))
+    pq.write_table(pa.table({"chunks": pa.array(cells, kind)}), tmp_path / "t.parquet")
+    command = ["place", str(tmp_path / "t.parquet"), "--out", str(out), "--prefix", "p.", "--batch-rows", "1"]
+    for kept in (0, 3, 1):  # a first run, one that finds it done, one that goes on
+        for part in sorted(out.glob("part-*"))[kept:]:
+            part.unlink()
+        run = CliRunner().invoke(app, command)
+        assert (run.exit_code, "edgeorder: no row could be placed\n" in run.stderr) == (code, bool(code)), run.output
+        assert pq.read_table(out).num_rows == len(cells)
+
+
+NEVER = {
+    "chunks": [["A", "B"], [1, 2], [0.5, 1.5], [True, None], [b"A", b"B"], pa.array(["A", "B"]).dictionary_encode()],
+    "query": [[1, 2], [True, None], [b"A", b"B"], [["A"], ["B"]], pa.array([1, 2]).dictionary_encode()],
+}
+
+
+@pytest.mark.parametrize(("name", "cells"), [(name, one) for name, all_ in NEVER.items() for one in all_])
+def test_a_column_of_a_type_that_no_row_can_have_is_told_before(tmp_path: Path, name: str, cells: Any) -> None:
+    """And nothing is made; a table without rows may have any type, and what is not read, too."""
+    columns = {"query": ["a", "b"], "chunks": [["A"], ["B"]]} | {name: cells}
+    table = pa.table(columns)
+    pq.write_table(table, tmp_path / "t.parquet")
+    pq.write_table(table.slice(0, 0), tmp_path / "empty.parquet")
+    place_batch = PlaceBatch(rerank=lambda query, texts: [1.0] * len(texts))
+    with pytest.raises(ValueError, match=f"the column '{name}' is of type .*: each cell must be a"):
+        place_table(tmp_path / "t.parquet", tmp_path / "placed", place_batch)
+    assert not (tmp_path / "placed").exists()
+    assert place_table(tmp_path / "empty.parquet", tmp_path / "placed", place_batch).rows == 0
+    if name == "query":
+        pq.write_table(table.rename_columns(["question", "chunks"]), tmp_path / "t.parquet")
+        assert place_table(tmp_path / "t.parquet", tmp_path / "other", PlaceBatch()).errors == 0
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"query": pa.nulls(2), "chunks": [["A"], ["B"]]},
+        {"query": pa.array([None, None], pa.float64()), "chunks": [["A"], ["B"]]},
+        {"query": ["a", "b"], "chunks": pa.nulls(2)},
+        {"query": ["a", "b"], "chunks": [[1], []]},
+        {"query": ["a", "b"], "chunks": [[b"A"], []]},
+        {"query": ["a", "b"], "chunks": [{"text": ["A"]}, {"text": ["B"]}]},
+        {"query": pa.array(["a", "b"]).dictionary_encode(), "chunks": [["A"], ["B"]]},
+    ],
+)
+def test_a_column_some_of_whose_rows_may_be_good_is_placed(tmp_path: Path, columns: dict[str, Any]) -> None:
+    """Row by row: a list of anything may be empty, and nulls have a type."""
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    assert place_table(tmp_path / "t.parquet", tmp_path / "placed", PlaceBatch(prompt="after")).rows == 2
 
 
 def test_progress_tells_rows_a_second(capsys: pytest.CaptureFixture[str]) -> None:

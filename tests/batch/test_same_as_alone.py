@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_place_batch import alone
 
-from edgeorder import ORDERS, Budget, Layout, approximate_counter
+from edgeorder import ORDERS, Auto, Budget, Chunk, Layout, PositionProfile, Prompt, approximate_counter, place
 from edgeorder.batch import PlaceBatch
 from edgeorder.batch.columns import cells
+from edgeorder.profile import LengthProfile
 from edgeorder.sortable import is_missing
 
 FIELDS = {
@@ -67,6 +68,11 @@ def scorer(query: str, texts: list[str]) -> list[float]:
     return [float(sum(word in text for word in query.split())) for text in texts]
 
 
+def longest(chunk: Chunk) -> int:
+    """Return the length of a text, by which to rank, or to call equal."""
+    return len(chunk.text)
+
+
 class Together:
     """The same, which can score many at once."""
 
@@ -79,24 +85,26 @@ class Together:
         return [scorer(query, texts) for query, texts in questions]
 
 
+PROFILE = PositionProfile("m", (LengthProfile(3, 60, "dip", "measured", 0.1, 0.05, 0.2, (0.9, 0.5, 0.8)),))
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
-        "rank_by": st.sampled_from(["score", "distance"]),
+        "rank_by": st.sampled_from(["score", "distance", longest]),
         "rerank": st.sampled_from([scorer, Together()]),
-        "dedupe": st.sampled_from(["id", "text"]),
+        "dedupe": st.sampled_from(["id", "text", "near", longest]),
         "top_n": st.integers(1, 4),
         "min_score": st.sampled_from([0.0, 0.5]),
         "budget": st.builds(
             Budget,
-            st.integers(1, 90),
+            st.integers(12, 90),
             st.just(approximate_counter()),
-            st.sampled_from(["skip", "stop", "error", "truncate"]),
+            st.sampled_from(["skip", "stop", "error", "truncate", "compress"]),
+            st.sampled_from([0, 5, "You answer."]),
         ),
         "reading": st.sampled_from(["runs", "source", "off"]),
-        "order": st.sampled_from(sorted(ORDERS)),
+        "order": st.sampled_from([*sorted(ORDERS), Auto(short_chunks=1), PROFILE, lambda n: range(n - 1, -1, -1)]),
         "layout": st.sampled_from(["plain", "numbered", "xml", Layout(separator="|")]),
-        "prompt": st.sampled_from(["after", "both"]),
+        "prompt": st.sampled_from(["before", "after", "both", Prompt("none", instruction="Answer.")]),
     },
 ).filter(lambda chosen: chosen.get("rank_by") != "distance" or "min_score" not in chosen)
 ADDED = ("order", "kept", "block", "tokens", "dropped", "reason", "error")
@@ -128,7 +136,10 @@ def wanted(row: dict[str, Any], keywords: dict[str, Any]) -> dict[str, Any]:
     chunks = [{name: own for name, own in chunk.items() if name != "more"} for chunk in row["chunks"]]
     own = {**row, "chunks": [{**chunk, "head": chunk["head"] or ""} for chunk in chunks]}
     try:
-        return alone(own, **keywords)
+        found = alone(own, **keywords)
+        if "prompt" in keywords:
+            found["prompt"] = place([Chunk(**chunk) for chunk in own["chunks"]], query=own["query"], **keywords).prompt
+        return found
     except Exception:
         return {"error": True}
 
@@ -146,6 +157,7 @@ def test_a_row_gets_what_it_gets_alone(
     """Every added cell, for any rows, settings, sizes of batches and forms of them; and no row is changed or lost."""
     table, place_batch = pa.Table.from_pylist(rows, TYPES), PlaceBatch(**keywords)
     added: list[dict[str, Any]] = []
+    names = [*ADDED, "prompt"] if "prompt" in keywords else ADDED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for piece in pieces(table, sizes):
@@ -154,9 +166,9 @@ def test_a_row_gets_what_it_gets_alone(
             if isinstance(placed, pa.Table | pa.RecordBatch):
                 assert repr(placed.select(TYPES.names).to_pylist()) == repr(batch.to_pylist())
                 assert placed.schema.names[3:] == place_batch.schema.names
-            columns = [cells(placed, name) for name in ADDED]
+            columns = [cells(placed, name) for name in names]
             added += [
-                {name: None if is_missing(own) else own for name, own in zip(ADDED, row, strict=True)}
+                {name: None if is_missing(own) else own for name, own in zip(names, row, strict=True)}
                 for row in zip(*columns, strict=True)
             ]
         assert len(added) == len(rows)

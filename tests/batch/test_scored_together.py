@@ -2,14 +2,20 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from edgeorder import EdgeOrderWarning, Rerank, RerankError
+from edgeorder import Chunk, EdgeOrderWarning, Rerank, RerankError
 from edgeorder.alerts import warn
-from edgeorder.batch import PlaceBatch
-from edgeorder.rerank import EvidenceRanker
+from edgeorder.auditing import audit_rows
+from edgeorder.batch import PlaceBatch, Row, place_table
+from edgeorder.rerank import CrossEncoderScorer, EvidenceRanker
 
 BATCH = {
     "query": ["a", "bad", "", "  ", None, 5, " b ", "nan", "\ud800"],
@@ -77,8 +83,10 @@ def test_failures_that_may_be_are_told_row_by_row() -> None:
     """In `reason`, of these rows only."""
     placed = []
     for scorer in (Together(MANY["fails"]), alone):
-        with pytest.warns(EdgeOrderWarning, match="one of 2 warnings in a batch of 9 rows"):
+        with pytest.warns(EdgeOrderWarning) as told:
             placed.append(PlaceBatch(rerank=Rerank(scorer, on_error="input_order"))(BATCH))
+        found = [str(one.message)[:42] for one in told]
+        assert found == [f"row {at} of a batch: rerank failed, the order" for at in (1, 7)]
     together, wanted = ({name: own for name, own in one.items() if name != "reason"} for one in placed)
     assert together == wanted
     assert [at for at, reason in enumerate(placed[0]["reason"]) if reason and "rerank failed" in reason] == [1, 7]
@@ -121,3 +129,48 @@ def test_a_scorer_that_can_only_be_awaited_is_refused() -> None:
     for one in (scorer, Asked(), partial(scorer), Rerank([alone, scorer], keep=2), EvidenceRanker(llm)):
         with pytest.raises(TypeError, match=r"scorer .* is async, and batches are placed without an event loop"):
             PlaceBatch(rerank=one)
+
+
+def test_a_row_that_fills_the_device_fails_alone(tmp_path: Path) -> None:
+    """The model is not left alone for the rows after it, in its batch and in the next ones, as a server leaves it."""
+
+    class Small:
+        def predict(self, pairs: Any, **more: Any) -> list[float]:
+            if any("huge" in text for _, text in pairs):
+                raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+            return [float(len(text)) for _, text in pairs]
+
+    scorer = CrossEncoderScorer(Small())
+    texts = [["huge", "x"] if at == 3 else ["x", f"word {at}"] for at in range(9)]
+    pq.write_table(pa.table({"query": ["q"] * 9, "chunks": texts}), tmp_path / "t.parquet")
+    for rows in (1, 2, 9):
+        place_table(tmp_path / "t.parquet", tmp_path / f"{rows}", PlaceBatch(rerank=scorer), batch_rows=rows)
+        placed = pq.read_table(tmp_path / f"{rows}").to_pylist()
+        assert [row["kept"] for row in placed] == [None if at == 3 else [1, 0] for at in range(9)]
+        assert "CUDA out of memory" in placed[3]["error"]
+    labelled = [Row("q", [*map(Chunk, own)], None, {"gold": "x"}) for own in texts]
+    kinds = [row.finding.kind for row in audit_rows(labelled, {"rerank": scorer}).rows]
+    assert [at for at, kind in enumerate(kinds) if kind == "unknown"] == [3]
+
+
+def test_a_row_that_takes_too_long_fails_alone() -> None:
+    """The next ones wait for what still runs, as long as a row may take, and no longer: some never end."""
+    ended = Event()
+
+    def scorer(query: str, texts: list[str]) -> list[float]:
+        if query != "a":
+            ended.wait(0.7 if query == "slow" else 30)
+        return [float(len(text)) for text in texts]
+
+    place_batch = PlaceBatch(rerank=Rerank(scorer, timeout=0.5))
+    rows = {"query": ["a", "slow", "a", "a"], "chunks": [["x", "long"]] * 4}
+    assert place_batch(rows)["kept"] == [[1, 0], None, [1, 0], [1, 0]]
+    labelled = [Row(query, [Chunk("x"), Chunk("long")], None, {"gold": "x"}) for query in rows["query"]]
+    kinds = [row.finding.kind for row in audit_rows(labelled, {"rerank": Rerank(scorer, timeout=0.5)}).rows]
+    assert [kind == "unknown" for kind in kinds] == [False, True, False, False]
+    began = monotonic()
+    found = place_batch({"query": ["never", "a"], "chunks": [["x", "long"]] * 2})
+    ended.set()
+    assert found["kept"] == [None, None]
+    assert "it still runs, for a call that was given up" in found["error"][1]
+    assert monotonic() - began < 20

@@ -167,7 +167,7 @@ def test_what_is_blank_in_a_label_says_nothing() -> None:
         [{"question": "q", "gold": {"id": "c1", "text": "", "fragment": ""}}, {"question": "q", "chunks": marks}]
     )
     assert blank.gold == Gold(id="c1")
-    assert marked.gold == ["A", "b"]
+    assert marked.gold == [Gold(text="A"), "b"]
 
 
 def test_labels_may_be_arrays() -> None:
