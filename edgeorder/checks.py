@@ -71,6 +71,17 @@ def check_query(query: object) -> None:
         raise TypeError(f"query must be a text, not {query!r:.80}")
 
 
+def check_made(name: str, value: object) -> None:
+    """Raise TypeError for a class in the place of an object made from it: it is callable too, and would pass for one.
+
+    Args:
+        name: What the object is called in an error.
+        value: What was given.
+    """
+    if isinstance(value, type):
+        raise TypeError(f"{name} is the class {value.__name__}, not an object made from it: {value.__name__}(...)")
+
+
 def check_number(name: str, value: Any, what: str = "a number") -> None:
     """Raise TypeError, naming the value and what it should be, unless it is a number; a bool or a text is none."""
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):

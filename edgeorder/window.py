@@ -42,7 +42,7 @@ class window:  # noqa: N801 - a context manager, named as one
 
     Raises:
         ValueError: For an unknown value, or if there is nothing to share.
-        TypeError: If what was shown is no list of texts.
+        TypeError: If the register is none, or what was shown is no list of texts.
 
     >>> from edgeorder import Chunk, place
     >>> with window(Budget(5, counter=len)) as shared:
@@ -67,6 +67,8 @@ class window:  # noqa: N801 - a context manager, named as one
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:
             raise ValueError(f"already={already!r} needs the numbers of the conversation: register=Register()")
+        if register is not None and not isinstance(register, Register):
+            raise TypeError(f"register must be a Register, such as Register(), not {register!r:.80}")
         if isinstance(shown, str) or not all(isinstance(text, str) for text in shown):
             raise TypeError(f"shown must be a list of texts, not {shown!r:.80}")
         self.budget = as_budget(1 if budget == 0 and type(budget) is int else budget)
