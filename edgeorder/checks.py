@@ -68,7 +68,8 @@ def share(name: str, value: Any) -> float:
 def check_query(query: object) -> None:
     """Raise TypeError unless a question is a text, or None."""
     if query is not None and not isinstance(query, str):
-        raise TypeError(f"query must be a text, not {query!r:.80}")
+        instead = ". Give its query_str" if hasattr(query, "query_str") else ""
+        raise TypeError(f"query must be a text, not {query!r:.80}{instead}")
 
 
 def check_made(name: str, value: object) -> None:
