@@ -148,7 +148,7 @@ def test_a_placement_reads_well_and_compares_by_content() -> None:
 @pytest.mark.parametrize(
     ("chunks", "message"),
     [
-        ([Chunk("a"), "b"], r"chunks\[1\] is a str, not a Chunk: 'b'"),
+        ([Chunk("a"), "b"], r"chunks\[1\] is a str, not a Chunk: 'b'\. Give each text as Chunk\(text\)$"),
         ("ab", "chunks must be a list of Chunk, not str"),
         ((Chunk(text) for text in "ab"), "chunks must be a list of Chunk, not generator"),
         (None, "chunks must be a list of Chunk, not NoneType"),
