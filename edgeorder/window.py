@@ -63,12 +63,12 @@ class window:  # noqa: N801 - a context manager, named as one
     ) -> None:
         if budget is None and register is None and not draft:
             raise ValueError("a window shares tokens, a register, or both: window(6000), window(register=Register())")
+        if register is not None and not isinstance(register, Register):
+            raise TypeError(f"register must be a Register, such as Register(), not {register!r:.80}")
         if already not in ("send", "point", "drop"):
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:
             raise ValueError(f"already={already!r} needs the numbers of the conversation: register=Register()")
-        if register is not None and not isinstance(register, Register):
-            raise TypeError(f"register must be a Register, such as Register(), not {register!r:.80}")
         if isinstance(shown, str) or not all(isinstance(text, str) for text in shown):
             raise TypeError(f"shown must be a list of texts, not {shown!r:.80}")
         self.budget = as_budget(1 if budget == 0 and type(budget) is int else budget)

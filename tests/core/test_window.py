@@ -275,13 +275,13 @@ class TestSettings:
         ("settings", "error", "message"),
         [
             ({}, ValueError, "shares tokens, a register, or both"),
+            ({"register": Register}, TypeError, r"register must be a Register, such as Register\(\), not <class"),
+            ({"budget": 5, "register": {}}, TypeError, r"register must be a Register, such as Register\(\), not {}"),
             ({"budget": -1}, ValueError, "leaves no room"),
             ({"budget": False}, TypeError, "must be a whole number of tokens"),
             ({"budget": "6000"}, TypeError, "must be a whole number of tokens"),
             ({"budget": 5, "shown": "[1] A."}, TypeError, "shown must be a list of texts, not '\\[1\\] A.'"),
             ({"budget": 5, "shown": [b"A"]}, TypeError, "shown must be a list of texts"),
-            ({"register": Register}, TypeError, r"register must be a Register, such as Register\(\), not <class"),
-            ({"budget": 5, "register": {}}, TypeError, r"register must be a Register, such as Register\(\), not {}"),
             ({"budget": 5, "already": "sent"}, ValueError, "already='sent' is not one of: send, point, drop"),
             (
                 {"budget": 5, "already": "point"},
