@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from edgeorder.alerts import told_once
 from edgeorder.batch.rows import Row, Unreadable, marked
-from edgeorder.errors import CounterError, bad_choice
+from edgeorder.errors import CounterError, bad_choice, one_of
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold, GoldLike, aliases_of
@@ -84,12 +84,12 @@ class Audit:
         return {kind: counts[kind] for kind in KINDS}
 
     def share(self, *kinds: str) -> float:
-        """Return the share (0..1) of the questions that are of one of these kinds."""
-        return sum(self.counts[kind] for kind in kinds) / max(len(self.rows), 1)
+        """Return the share (0..1) of the questions that are of one of these kinds; ValueError for an unknown kind."""
+        return sum(self.counts[one_of("kind", kind, KINDS)] for kind in kinds) / max(len(self.rows), 1)
 
     def interval(self, *kinds: str) -> tuple[float, float]:
-        """Return Wilson's 95 % interval of that share."""
-        return wilson(sum(self.counts[kind] for kind in kinds), len(self.rows))
+        """Return Wilson's 95 % interval of that share; ValueError for an unknown kind."""
+        return wilson(sum(self.counts[one_of("kind", kind, KINDS)] for kind in kinds), len(self.rows))
 
     def worst(self, most: int = 10) -> list[Audited]:
         """Return the worst questions: by kind, then by how deep the gold chunk sat in the ranking and the block."""

@@ -68,7 +68,19 @@ def share(name: str, value: Any) -> float:
 def check_query(query: object) -> None:
     """Raise TypeError unless a question is a text, or None."""
     if query is not None and not isinstance(query, str):
-        raise TypeError(f"query must be a text, not {query!r:.80}")
+        instead = ". Give its query_str" if hasattr(query, "query_str") else ""
+        raise TypeError(f"query must be a text, not {query!r:.80}{instead}")
+
+
+def check_made(name: str, value: object) -> None:
+    """Raise TypeError for a class in the place of an object made from it: it is callable too, and would pass for one.
+
+    Args:
+        name: What the object is called in an error.
+        value: What was given.
+    """
+    if isinstance(value, type):
+        raise TypeError(f"{name} is the class {value.__name__}, not an object made from it: {value.__name__}(...)")
 
 
 def check_number(name: str, value: Any, what: str = "a number") -> None:

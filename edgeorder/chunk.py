@@ -233,6 +233,8 @@ def _what_instead(item: object, kind: type) -> str:
     """Return the end of an error that says where an item of a wrong but well-known type belongs."""
     if isinstance(item, tuple) and item and isinstance(item[0], kind):
         return f". Give each {kind.__name__} alone, with the score in it"
+    if isinstance(item, str) and kind is Chunk:
+        return ". Give each text as Chunk(text)"
     if hasattr(item, "page_content"):
         return ". EdgeOrder of langchain_edgeorder takes LangChain's documents"
     if hasattr(item, "node"):

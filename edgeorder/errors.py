@@ -10,7 +10,7 @@ Wrong arguments raise plain `ValueError` and `TypeError`. `EdgeOrderWarning` is 
 warning, so that `warnings.simplefilter("error", EdgeOrderWarning)` turns them all into errors.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -52,3 +52,10 @@ class EdgeOrderWarning(UserWarning):
 def bad_choice(field: str, value: object, choices: Iterable[str]) -> ValueError:
     """Return the error for a value outside a fixed set, naming the value and the choices."""
     return ValueError(f"{field}={value!r} is not one of: {', '.join(choices)}")
+
+
+def one_of(field: str, value: str, choices: Sequence[str]) -> str:
+    """Return a value of a fixed set; `bad_choice` is raised for any other."""
+    if value not in choices:
+        raise bad_choice(field, value, choices)
+    return value

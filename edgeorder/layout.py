@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from edgeorder.checks import whole_number
+from edgeorder.checks import check_made, whole_number
 from edgeorder.chunk import ChunkView
 from edgeorder.errors import bad_choice
 from edgeorder.neutral import Imitated, neutral
@@ -199,6 +199,8 @@ def as_layout(layout: "Layout | Style | None") -> Layout:
         return PLAIN
     if isinstance(layout, Layout):
         return layout
+    if isinstance(layout, type) and issubclass(layout, Layout):
+        check_made("layout", layout)
     if isinstance(layout, str) or callable(layout):
         return Layout(layout)
     raise TypeError(f"layout must be a Layout or a style, not {layout!r}")

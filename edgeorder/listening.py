@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from edgeorder.checks import check_made
 from edgeorder.contexts import Opened
 from edgeorder.placement import Placement
 
@@ -55,10 +56,11 @@ class capture:  # noqa: N801 - a context manager, named as one
 
 
 def check_recorders(recorders: object) -> None:
-    """Raise TypeError unless `recorders` is a sequence of callables."""
+    """Raise TypeError unless `recorders` is a sequence of callables that are no classes."""
     if not isinstance(recorders, Sequence):
         raise TypeError(f"recorders must be a list of callables that take an OrderRecord, not {recorders!r}")
     for recorder in recorders:
+        check_made("a recorder", recorder)
         if not callable(recorder):
             raise TypeError(f"recorders must be callables that take an OrderRecord, not {recorder!r}")
 

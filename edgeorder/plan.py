@@ -4,6 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from edgeorder.auto import Auto
 from edgeorder.budget import Budget, as_budget
+from edgeorder.checks import check_made
 from edgeorder.orders import Order, named_order
 from edgeorder.profile import PositionProfile
 from edgeorder.prompting import Prompt, QuestionPlace, as_prompt
@@ -57,6 +58,8 @@ def make_plan(
     check_reading(reading)
     if isinstance(order, str):
         order = AUTO if order == "auto" else named_order(order)
+    elif isinstance(order, type) and issubclass(order, Auto | PositionProfile):  # another may be an order, as range is
+        check_made("order", order)
     elif not callable(order) and not isinstance(order, Auto):
         raise TypeError(
             f"order must be a name, a callable from n to a permutation, an Auto or a PositionProfile, not {order!r}"

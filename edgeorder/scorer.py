@@ -3,20 +3,34 @@
 from inspect import iscoroutinefunction
 from typing import Any
 
+from edgeorder.checks import check_made
+
 
 def as_scorer(scorer: Any) -> Any:
     """Return something to call with a query and texts.
 
     Raises:
-        TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`.
+        TypeError: If the object is neither callable nor has `predict(pairs)` or `score(pairs)`, or is a class.
     """
+    check_made("rerank", scorer)
     if hasattr(scorer, "predict") or (hasattr(scorer, "score") and not callable(scorer)):
         from edgeorder.scorers.crossencoder import CrossEncoderScorer
 
         return CrossEncoderScorer(scorer)
     if not callable(scorer):
-        raise TypeError(f"rerank must be a callable from (query, texts) to scores, not {scorer!r}")
+        raise TypeError(
+            f"rerank must be a callable from (query, texts) to scores, not {scorer!r:.80}{_instead(scorer)}"
+        )
     return scorer
+
+
+def _instead(given: Any) -> str:
+    """Return the end of an error that says what to do with what is often taken for a scorer."""
+    if isinstance(given, str):
+        return ". A model's name goes to CrossEncoderScorer or OnnxCrossEncoderScorer of edgeorder.rerank"
+    if hasattr(given, "compress_documents") or hasattr(given, "postprocess_nodes"):
+        return ". It hands on documents, not scores: put it before edgeorder"
+    return ""
 
 
 def scorer_name(scorer: Any) -> str:

@@ -42,7 +42,7 @@ class window:  # noqa: N801 - a context manager, named as one
 
     Raises:
         ValueError: For an unknown value, or if there is nothing to share.
-        TypeError: If what was shown is no list of texts.
+        TypeError: If the register is none, or what was shown is no list of texts.
 
     >>> from edgeorder import Chunk, place
     >>> with window(Budget(5, counter=len)) as shared:
@@ -63,6 +63,8 @@ class window:  # noqa: N801 - a context manager, named as one
     ) -> None:
         if budget is None and register is None and not draft:
             raise ValueError("a window shares tokens, a register, or both: window(6000), window(register=Register())")
+        if register is not None and not isinstance(register, Register):
+            raise TypeError(f"register must be a Register, such as Register(), not {register!r:.80}")
         if already not in ("send", "point", "drop"):
             raise bad_choice("already", already, ("send", "point", "drop"))
         if already != "send" and register is None:

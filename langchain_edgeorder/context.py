@@ -22,7 +22,7 @@ from langchain_edgeorder.asking import Ask, Steps, adrive, drive, scores_of, wit
 from langchain_edgeorder.conversation import KEY, ConversationState, kept, knowing, messages_of, register_of
 from langchain_edgeorder.gauge import Gauge
 from langchain_edgeorder.order import EdgeOrder, with_labels, without_question
-from langchain_edgeorder.retriever import places
+from langchain_edgeorder.retriever import checked_retriever, places
 from langchain_edgeorder.sending import sending
 from langchain_edgeorder.tool_results import as_documents
 
@@ -76,12 +76,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         strict: bool = False,
     ) -> None:
         super().__init__()
-        if not isinstance(retriever, Runnable):
-            raise TypeError(
-                "give a retriever, such as store.as_retriever(), or a Runnable, such as RunnableLambda(search), not "
-                f"{retriever!r:.80}"
-            )
-        self.retriever = retriever
+        self.retriever = checked_retriever(retriever)
         placer = without_question(with_labels(placer))
         self.placer = placer.unchanged() if placer.shadow else placer
         self._shadow = placer if placer.shadow else None

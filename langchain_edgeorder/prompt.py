@@ -177,7 +177,7 @@ class ContextPrompt(ChatPromptTemplate):
             text = prompt.around(context, asked.query, numbers)
         else:
             raise TypeError(
-                f"{self.context_key!r} must be documents, a Placement or a rendered block, not {context!r:.80}"
+                f"{self.context_key!r} must be documents, a Placement or the text of a block, not {context!r:.80}"
             )
         if context is asked.context:
             self._check_budget(text, asked)

@@ -25,6 +25,27 @@ def _checked_k(k: object) -> int | None:
     return None if k is None else whole_number("k", k, least=1, what="a whole number of documents")
 
 
+def checked_retriever(given: Any) -> Any:
+    """Return what was given as a retriever.
+
+    Raises:
+        TypeError: If it is none: a store and a plain function are no Runnable.
+    """
+    if not isinstance(given, Runnable):
+        raise TypeError(
+            "give a retriever, such as store.as_retriever(), or a Runnable, such as RunnableLambda(search), not "
+            f"{given!r:.80}"
+        )
+    return given
+
+
+def _checked_base(given: Any) -> Any:
+    try:
+        return checked_retriever(given)
+    except TypeError as error:
+        raise ValueError(str(error)) from None  # pydantic adds the name of the field
+
+
 class EdgeOrderRetriever(BaseRetriever):
     """Wrap a retriever so that its documents come placed; the query is handed on to the scorer.
 
@@ -41,7 +62,9 @@ class EdgeOrderRetriever(BaseRetriever):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
-    base_retriever: RetrieverLike = Field(description="Any Runnable from a query to documents, best first.")
+    base_retriever: Annotated[RetrieverLike, BeforeValidator(_checked_base)] = Field(
+        description="Any Runnable from a query to documents, best first."
+    )
     placer: EdgeOrder = Field(default_factory=EdgeOrder, description="How the documents are placed.")
     k: Annotated[int | None, BeforeValidator(_checked_k)] = Field(
         default=None, description="Return at most this many, the best ones."

@@ -112,6 +112,15 @@ def test_cases_keep_what_was_retrieved(tmp_path: Any) -> None:
     assert (case.gold, case.distractors, case.gold_rank) == (first.gold, first.distractors, 4)
 
 
+def test_an_unknown_kind_has_no_share() -> None:
+    """A kind that is misspelt is named, with those that there are; several are counted together."""
+    found = audit(lambda question: [Chunk("A", id="a")], None, [{"question": "Which?", "gold": "a"}])
+    assert found.share("strong_position", "cut") == 1
+    for asked in (found.share, found.interval):
+        with pytest.raises(ValueError, match=r"kind='weak' is not one of: not_retrieved, .*, weak_position"):
+            asked("cut", "weak")
+
+
 def test_a_question_whose_gold_was_not_retrieved_is_no_case_and_said() -> None:
     """It is left out with a warning; where none is left, that is an error; and so is a log without texts."""
     chunks = [Chunk("rain", id="c0"), Chunk("sun", id="c1")]

@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +18,20 @@ from counters import words
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeorder import Budget, Chunk, Layout, Placement, aplace, aplace_text, place, place_text
+from edgeorder import (
+    Auto,
+    Budget,
+    Chunk,
+    JsonlRecorder,
+    Layout,
+    Placement,
+    PositionProfile,
+    Rerank,
+    aplace,
+    aplace_text,
+    place,
+    place_text,
+)
 
 CHUNK = st.builds(
     Chunk,
@@ -134,7 +148,7 @@ def test_a_placement_reads_well_and_compares_by_content() -> None:
 @pytest.mark.parametrize(
     ("chunks", "message"),
     [
-        ([Chunk("a"), "b"], r"chunks\[1\] is a str, not a Chunk: 'b'"),
+        ([Chunk("a"), "b"], r"chunks\[1\] is a str, not a Chunk: 'b'\. Give each text as Chunk\(text\)$"),
         ("ab", "chunks must be a list of Chunk, not str"),
         ((Chunk(text) for text in "ab"), "chunks must be a list of Chunk, not generator"),
         (None, "chunks must be a list of Chunk, not NoneType"),
@@ -145,6 +159,27 @@ def test_wrong_items_are_named(chunks: Any, message: str) -> None:
     """An item of the wrong type is named with its index and type."""
     with pytest.raises(TypeError, match=message):
         place(chunks)
+
+
+@pytest.mark.parametrize(
+    ("setting", "made"),
+    [
+        ("recorders", lambda: [JsonlRecorder]),
+        ("layout", lambda: Layout),
+        ("order", lambda: PositionProfile),
+        ("order", lambda: Auto),
+        ("rerank", lambda: Rerank),
+    ],
+)
+def test_a_class_is_not_taken_for_an_object_made_from_it(setting: str, made: Callable[[], Any]) -> None:
+    """A class is callable too: it would pass, fail far from here, or lose every record."""
+    with pytest.raises(TypeError, match=r" is the class (\w+), not an object made from it: \1\(\.\.\.\)$"):
+        place([Chunk("A")], query="q", **{setting: made()})
+
+
+def test_a_class_may_be_an_order() -> None:
+    """`range` gives a permutation of n positions, as a function would."""
+    assert place([Chunk("A"), Chunk("B")], order=range).indices == (0, 1)
 
 
 @pytest.mark.parametrize("field", ["text", "head", "tail"])

@@ -294,7 +294,9 @@ async def test_scoring_never_blocks_the_event_loop() -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"scorer": 3}, TypeError, "rerank must be a callable"),
+        ({"scorer": 3}, TypeError, "rerank must be a callable from .* to scores, not 3$"),
+        ({"scorer": "a/model"}, TypeError, "not 'a/model'. A model's name goes to CrossEncoderScorer or Onnx"),
+        ({"scorer": Chunk}, TypeError, r"^rerank is the class Chunk, not an object made from it: Chunk\(\.\.\.\)$"),
         ({"scorer": print, "scale": "softmax"}, ValueError, "Rerank.scale='softmax' is not one of: raw, sigmoid"),
         (
             {"scorer": print, "on_error": "ignore"},
@@ -307,6 +309,19 @@ def test_impossible_rerank_settings_are_refused(settings: Any, error: type[Excep
     """A value out of range or of the wrong type is named at construction."""
     with pytest.raises(error, match=message):
         Rerank(**settings)
+
+
+@pytest.mark.parametrize("method", ["compress_documents", "postprocess_nodes"])
+def test_a_framework_s_reranker_is_told_where_it_goes(method: str) -> None:
+    """It hands on documents, so it is no scorer; and however long it is in print, the error ends with the next step."""
+
+    class Long:
+        def __repr__(self) -> str:
+            return "Reranker(" + "prompt " * 1000 + ")"
+
+    setattr(Long, method, print)
+    with pytest.raises(TypeError, match=r"not Reranker\(.{71}\. It hands on documents, not scores: put it before"):
+        Rerank(Long())
 
 
 @pytest.mark.filterwarnings("ignore:.*gave all 2 texts the same score")

@@ -275,6 +275,8 @@ class TestSettings:
         ("settings", "error", "message"),
         [
             ({}, ValueError, "shares tokens, a register, or both"),
+            ({"register": Register}, TypeError, r"register must be a Register, such as Register\(\), not <class"),
+            ({"budget": 5, "register": {}}, TypeError, r"register must be a Register, such as Register\(\), not {}"),
             ({"budget": -1}, ValueError, "leaves no room"),
             ({"budget": False}, TypeError, "must be a whole number of tokens"),
             ({"budget": "6000"}, TypeError, "must be a whole number of tokens"),

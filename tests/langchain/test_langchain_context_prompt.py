@@ -448,7 +448,7 @@ class TestAsARunnable:
     @pytest.mark.parametrize("context", [None, 5, {"a": 1}, RunnablePassthrough()])
     def test_wrong_context(self, context):
         """What is neither documents nor a placement nor a text is refused, by its name."""
-        with pytest.raises(TypeError, match="'docs' must be documents, a Placement or a rendered block"):
+        with pytest.raises(TypeError, match="'docs' must be documents, a Placement or the text of a block"):
             context_prompt(context_key="docs").invoke({"docs": context, "question": "Why?"})
 
     def test_wrong_documents(self, six):

@@ -153,8 +153,8 @@ class TestBaseRetriever:
         assert "tenant" not in ensure_config()["configurable"]  # once it has ended
 
     def test_no_runnable(self):
-        """What is no Runnable is refused at construction, naming the field."""
-        with pytest.raises(ValueError, match="base_retriever"):
+        """What is no Runnable is refused at construction, naming the field and what would do."""
+        with pytest.raises(ValueError, match=r"base_retriever\n.*such as RunnableLambda\(search\), not <function find"):
             EdgeOrderRetriever(base_retriever=find)
 
     def test_other_keywords_reach_the_base(self, spelt):

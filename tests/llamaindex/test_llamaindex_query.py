@@ -87,6 +87,12 @@ async def test_both_kinds_of_query_at_once_are_refused() -> None:
         await post.apostprocess_nodes(_nodes(), query_bundle=QueryBundle("a"), query_str="a")
 
 
+async def test_a_bundle_is_told_to_give_its_text() -> None:
+    """A retriever of one's own holds a `QueryBundle`, and `place` takes the text in it."""
+    with pytest.raises(TypeError, match=r"^query must be a text, not QueryBundle\(.*\. Give its query_str$"):
+        EdgeOrderPostprocessor().place([NodeWithScore(node=TextNode(text="A"))], QueryBundle("Which?"))
+
+
 async def test_without_a_scorer_there_is_no_rerank_event(events: Any) -> None:
     """A call without a scorer sends its OrderEvent and no rerank event; an empty list runs no scorer either."""
     scorer = Alphabet()
