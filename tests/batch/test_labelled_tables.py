@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from, place
-from edgeorder.auditing import audit_rows
+from edgeorder.auditing import audit_rows, questions_of
 from edgeorder.batch import read_rows
 from edgeorder.cli.app import app
 from edgeorder.collecting import cases_from_rows
@@ -296,3 +297,10 @@ def test_a_table_without_questions_is_told_before_it_is_read(
     write(tmp_path / "t.parquet", [{"asked": "q", "chunks": ["A"], "answers": ["A"]}])
     with pytest.raises(ValueError, match="no column 'query'; there are: asked, chunks, answers"):
         CliRunner().invoke(app, [*command, "t.parquet"], catch_exceptions=False)
+
+
+def test_labels_may_be_arrays() -> None:
+    """As pandas hands over the lists of a table: each is one, and not the text of all of them."""
+    for told in ({"gold": np.array(["c1", "c2"])}, {"answers": np.array(["c1", "c2"])}):
+        listed = {name: list(map(str, values)) for name, values in told.items()}
+        assert questions_of([{"question": "q", **told}]) == questions_of([{"question": "q", **listed}])

@@ -179,14 +179,6 @@ def test_what_is_blank_in_a_label_says_nothing() -> None:
     assert marked.gold == [Gold(text="A"), "b"]
 
 
-def test_labels_may_be_arrays() -> None:
-    """As pandas hands over the lists of a table: each is one, and not the text of all of them."""
-    np = pytest.importorskip("numpy")
-    for told in ({"gold": np.array(["c1", "c2"])}, {"answers": np.array(["c1", "c2"])}):
-        listed = {name: list(map(str, values)) for name, values in told.items()}
-        assert questions_of([{"question": "q", **told}]) == questions_of([{"question": "q", **listed}])
-
-
 def test_a_trace_is_known_by_a_number_too() -> None:
     """As JSON may hold it; what is no number is no trace of the log, and no fault of the audit."""
     with capture() as records, trace("7"):
