@@ -6,21 +6,19 @@ One rule for all of it, that of `explain`.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from edgeorder.alerts import told_once
-from edgeorder.batch.rows import Row, Unreadable, marked
-from edgeorder.errors import CounterError, bad_choice, one_of
+from edgeorder.batch.rows import Row
+from edgeorder.errors import CounterError, one_of
 from edgeorder.explaining import explain
 from edgeorder.finding import Finding
-from edgeorder.gold import Gold, GoldLike, aliases_of
 from edgeorder.intervals import wilson
+from edgeorder.labels import Question, question_of, questions_of, row_label
 from edgeorder.placement import Placement
 from edgeorder.profile import PositionProfile
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
-from edgeorder.sortable import is_missing, plain
 from edgeorder.stopping import tireless
 from edgeorder.systems import Placer, Retriever, placing_with, retrieving
 
@@ -29,28 +27,6 @@ Kind: TypeAlias = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Worst first, but for what is unknown."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question, and what answers it.
-
-    Args:
-        question: What is asked.
-        gold: The chunk that holds the answer, see `explain`; several, if one of them is enough.
-        trace_id: That of its placement in a log; else it is known by its text.
-
-    Raises:
-        TypeError: If the question is no text.
-    """
-
-    question: str
-    gold: GoldLike
-    trace_id: str | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.question, str):
-            raise TypeError(f"question must be text, not {self.question!r:.40}")
 
 
 @dataclass(frozen=True)
@@ -85,11 +61,15 @@ class Audit:
 
     def share(self, *kinds: str) -> float:
         """Return the share (0..1) of the questions that are of one of these kinds; ValueError for an unknown kind."""
-        return sum(self.counts[one_of("kind", kind, KINDS)] for kind in kinds) / max(len(self.rows), 1)
+        return self._of(kinds) / max(len(self.rows), 1)
 
     def interval(self, *kinds: str) -> tuple[float, float]:
         """Return Wilson's 95 % interval of that share; ValueError for an unknown kind."""
-        return wilson(sum(self.counts[one_of("kind", kind, KINDS)] for kind in kinds), len(self.rows))
+        return wilson(self._of(kinds), len(self.rows))
+
+    def _of(self, kinds: Sequence[str]) -> int:
+        counts: Mapping[str, int] = self.counts
+        return sum(counts[one_of("kind", kind, KINDS)] for kind in kinds)
 
     def worst(self, most: int = 10) -> list[Audited]:
         """Return the worst questions: by kind, then by how deep the gold chunk sat in the ranking and the block."""
@@ -169,7 +149,7 @@ def audit_rows(
             try:
                 if row.error is not None:
                     raise ValueError(row.error)
-                asked = _from_dict(row_label(row), number)
+                asked = question_of(row_label(row), number)
                 finding = _found(placed(row.chunks, asked.question), asked, profile)
             except (CounterError, ImportError):  # of every row
                 raise
@@ -188,21 +168,6 @@ def audit_rows(
 def _found(placement: Placement, question: Question, profile: PositionProfile | None) -> Finding:
     record = build_record(placement.call, placement.settled, text=True)
     return explain(record, question.gold, profile=profile)
-
-
-def row_label(row: Row) -> Mapping[str, Any]:
-    """Return what a row says of its question, as the dicts of `audit` say it; what is null is not said.
-
-    Raises:
-        ValueError: If it has no question; whatever reading a label raised.
-    """
-    if row.query is None:
-        raise ValueError("the row has no query")
-    told = {name: value for name in ("gold", "answers", "id") if not is_missing(value := row.others.get(name))}
-    for value in told.values():
-        if isinstance(value, Unreadable):
-            raise value.error
-    return {"question": row.query, **told}
 
 
 def audit_log(
@@ -230,69 +195,6 @@ def audit_log(
                 found[at], times[at] = explain(record, questions[at].gold, profile=profile), record.time
     rows = tuple(Audited(questions[at].question, found[at]) for at in sorted(found))
     return Audit(rows, len(questions) - len(found))
-
-
-def questions_of(cases: Iterable[Any]) -> list[Question]:
-    """Return questions, whatever they are written as.
-
-    Raises:
-        ValueError: If there is none, or one has no gold chunk.
-    """
-    questions = [question_of(case, number) for number, case in enumerate(cases, start=1)]
-    if not questions:
-        raise ValueError("there is no question to audit")
-    return questions
-
-
-def question_of(case: Any, number: int) -> Question:
-    """Return one question, whatever it is written as; a ValueError names what it lacks, and its number."""
-    if isinstance(case, Question):
-        return case
-    if isinstance(case, Mapping):
-        return _from_dict(case, number)
-    if not hasattr(getattr(case, "gold", None), "id"):
-        raise ValueError(f"question {number} is {case!r:.60}; it must be an object with question, and gold or answers")
-    gold = case.gold  # a case of the probe
-    told = {"id": gold.id, "text": gold.text, "answers": case.answers}
-    return Question(case.question, Gold(**{name: value for name, value in told.items() if value is not None}))
-
-
-def _from_dict(row: Mapping[str, Any], number: int) -> Question:
-    if "question" not in row:
-        raise ValueError(f"question {number} has no 'question', only {', '.join(map(repr, islice(row, 8)))}")
-    try:
-        return _labelled(row)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"question {number}: {error}") from error
-
-
-def _labelled(row: Mapping[str, Any]) -> Question:
-    answers, gold = aliases_of(row.get("answers")), plain(row.get("gold"))
-    if gold is None:  # a line of a case file, perhaps
-        gold = marked(row.get("chunks")).get("gold")
-    given: list[Any] = gold if isinstance(gold, list) else [gold]
-    named = [one for one in given if not is_missing(one) and one != ""]
-    golds = [_told(one) if isinstance(one, Mapping | bool) else one for one in named]
-    if answers:
-        golds = [Gold(id=one, answers=answers) if _is_id(one) else one for one in golds] or [Gold(answers=answers)]
-    if not golds:
-        raise ValueError(f"{row['question']!r:.60} has neither 'gold' nor 'answers'")
-    trace_id = row.get("trace_id")  # a record's is a text
-    return Question(row["question"], golds if len(golds) > 1 else golds[0], None if trace_id is None else str(trace_id))
-
-
-def _told(one: Mapping[str, Any] | bool) -> Gold:
-    """Return a gold chunk that was written as an object, some of whose fields a table may hold as nulls or blank."""
-    if isinstance(one, bool):
-        raise bad_choice("gold", one, ("an id", "a source", "a text", "an object", "a list of them"))
-    told = {name: value for name, value in one.items() if value is not None and value != ""}
-    for name in told.keys() - Gold.__dataclass_fields__.keys():
-        raise bad_choice("gold", name, Gold.__dataclass_fields__)
-    return Gold(**told)
-
-
-def _is_id(value: object) -> TypeGuard[str | int]:
-    return isinstance(value, str | int) and len(str(value).split()) == 1
 
 
 def _badness(row: Audited) -> tuple[int, int, int]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgeorder.alerts import told_once, warn
-from edgeorder.auditing import question_of, row_label
 from edgeorder.batch.rows import Row
 from edgeorder.explaining import explain
 from edgeorder.gold import Gold, aliases_of
+from edgeorder.labels import question_of, row_label
 from edgeorder.recording import build_record
 from edgeorder.records import OrderRecord, hash_of
 from edgeorder.sortable import is_missing

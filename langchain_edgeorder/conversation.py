@@ -157,7 +157,8 @@ def cited(result: Mapping[str, Any]) -> list[Document]:
     structured = answer.tool_calls if result.get("structured_response") is not None else []
     text = "\n".join([answer.text, *(as_json(call["args"]) for call in structured)])
     asked = register.cited(text)
-    _tell(invented(text, numbers := [source.number for source in register.sources()]), bool(numbers))
+    known = [source.number for source in register.sources()]
+    _tell(invented(text, known), bool(known))
     if lost := [number for number in asked if number not in documents]:
         warn(f"the documents of {lost} left the conversation: {[source[1:] for source in register.sources(lost)]}")
     parts = [kept(result, "register"), *(mark["register"] for mark in map(mark_of, messages) if mark)]

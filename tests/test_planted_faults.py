@@ -9,7 +9,8 @@ from langchain_core.documents import Document
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from edgeorder import Budget, Gold, OrderRecord, audit, capture, explain
-from edgeorder.auditing import KINDS, Question
+from edgeorder.auditing import KINDS
+from edgeorder.labels import Question
 from langchain_edgeorder import EdgeOrder
 from llamaindex_edgeorder import EdgeOrderPostprocessor
 

@@ -99,10 +99,10 @@ def marked(cell: object) -> dict[str, list[Any]]:
         ]
     except Exception:  # noqa: BLE001 - the row itself tells it
         return {}
-    return {"gold": [mark(one) for one in marks]} if marks else {}
+    return {"gold": [_mark(one) for one in marks]} if marks else {}
 
 
-def mark(chunk: Mapping[str, Any]) -> Any:
+def _mark(chunk: Mapping[str, Any]) -> Any:
     """Return what tells a chunk: its id, else its text, said to be one: a single word would be taken for an id."""
     own = chunk.get("id")
     return {"text": chunk.get("text")} if is_missing(own) or own == "" else own

@@ -41,7 +41,8 @@ def audit(
 
     Exit code 0: done; 1: it could not be done, in one line; 2: wrong usage; 3: a share is larger than was allowed.
     """
-    from edgeorder.auditing import audit_log, audit_rows, questions_of
+    from edgeorder.auditing import audit_log, audit_rows
+    from edgeorder.labels import questions_of
     from edgeorder.probe.jsonl import read_json_lines
     from edgeorder.profile import PositionProfile
 

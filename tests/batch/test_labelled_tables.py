@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from edgeorder import Budget, Chunk, EdgeOrderWarning, PositionProfile, audit, cases_from, place
-from edgeorder.auditing import audit_rows, questions_of
+from edgeorder.auditing import audit_rows
 from edgeorder.batch import read_rows
 from edgeorder.cli.app import app
 from edgeorder.collecting import cases_from_rows
+from edgeorder.labels import questions_of
 from edgeorder.probe.case_files import read_cases, write_cases
 from edgeorder.profile import LengthProfile
 

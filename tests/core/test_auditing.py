@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from edgeorder import Budget, Chunk, OrderRecord, audit, capture, cases_from, place, trace
-from edgeorder.auditing import KINDS, Audit, Question, audit_log, questions_of
+from edgeorder.auditing import KINDS, Audit, audit_log
 from edgeorder.collecting import cases_from_log
 from edgeorder.gold import Gold
+from edgeorder.labels import Question, questions_of
 from edgeorder.probe.case_files import read_cases, write_cases
 
 pytest_plugins = ["pytester"]

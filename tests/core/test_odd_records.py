@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgeorder import Budget, Chunk, JsonlRecorder, OrderRecord, capture, explain, place
-from edgeorder.auditing import Question, audit_log, questions_of
+from edgeorder.auditing import audit_log
 from edgeorder.collecting import cases_from_log
 from edgeorder.finding import Finding
 from edgeorder.gold import Gold
+from edgeorder.labels import Question, questions_of
 from edgeorder.logs import read_log
 from edgeorder.probe.case_files import read_cases, write_cases
 from edgeorder.showing import record_html
